@@ -1,0 +1,113 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The walls of the house: a C type in a wrapper's `package` interface does not build, a leaked
+// import does not build, and each unsafe step carries the word `unsafe`.
+let house: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .strictMemorySafety(),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .treatAllWarnings(as: .error),
+]
+
+// Tests may use Foundation and raw pointers; everything else holds for them too.
+let tests: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+  name: "porthole",
+  products: [
+    .executable(name: "capture-agent", targets: ["CaptureAgent"]),
+    .executable(name: "host-relay", targets: ["HostRelay"]),
+    // libva adds `_drv_video` to a driver's name: this one is called `libporthole`.
+    .library(name: "porthole_drv_video", type: .dynamic, targets: ["DriverModule"]),
+  ],
+  targets: [
+    // C libraries of the system, as Debian packages them.
+    .systemLibrary(name: "CLinux"),
+    .systemLibrary(name: "CPipeWire", pkgConfig: "libpipewire-0.3"),
+    .systemLibrary(name: "CVA", pkgConfig: "libva"),
+    .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd"),
+    .systemLibrary(name: "CUV", pkgConfig: "libuv"),
+    .systemLibrary(name: "CWebSockets", pkgConfig: "libwebsockets"),
+    .systemLibrary(name: "CAVFormat", pkgConfig: "libavformat"),
+
+    // C of our own: what Swift cannot say, and nothing that decides.
+    .target(name: "CMemoryGuard"),
+    .target(name: "CPixelKernels", cSettings: [.unsafeFlags(["-O3"])]),
+
+    // Rooms that both processes use.
+    .target(name: "Wire", swiftSettings: house),
+    .target(name: "Bitstream", swiftSettings: house),
+    .target(name: "Posix", dependencies: ["CLinux"], swiftSettings: house),
+    .target(name: "Report", dependencies: ["CLinux", "Posix"], swiftSettings: house),
+    .target(name: "CommandOptions", dependencies: ["Posix"], swiftSettings: house),
+
+    // The software driver: all its logic, and apart from it the module that libva loads. The flags
+    // of the module must not reach a test's link, so no test names it.
+    .target(
+      name: "SoftwareDriver", dependencies: ["CVA", "Bitstream", "CPixelKernels"],
+      swiftSettings: house),
+    .target(
+      name: "DriverModule", dependencies: ["CVA", "SoftwareDriver"], exclude: ["exports.map"],
+      swiftSettings: house,
+      linkerSettings: [
+        .unsafeFlags([
+          "-static-stdlib", "-Xlinker", "--version-script=Sources/DriverModule/exports.map",
+          "-Xlinker", "--gc-sections",
+        ])
+      ]),
+
+    // The agent.
+    .target(name: "PipeWire", dependencies: ["CPipeWire", "Posix"], swiftSettings: house),
+    .target(name: "VAAPI", dependencies: ["CVA", "Posix"], swiftSettings: house),
+    .executableTarget(
+      name: "CaptureAgent",
+      dependencies: [
+        "Wire", "Bitstream", "Posix", "Report", "CommandOptions", "PipeWire", "VAAPI", "CSystemd",
+        "CLinux", "CMemoryGuard", "CPixelKernels",
+      ],
+      swiftSettings: house),
+
+    // The relay.
+    .executableTarget(
+      name: "HostRelay",
+      dependencies: [
+        "Wire", "Bitstream", "Posix", "Report", "CommandOptions", "CUV", "CWebSockets", "CAVFormat",
+        "CLinux",
+      ],
+      swiftSettings: house),
+
+    .target(
+      name: "TestSupport", dependencies: ["Wire", "Bitstream", "Posix"], path: "Tests/TestSupport",
+      swiftSettings: tests),
+    .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: tests),
+    .testTarget(name: "BitstreamTests", dependencies: ["Bitstream"], swiftSettings: tests),
+    .testTarget(
+      name: "PosixTests", dependencies: ["Posix", "Report", "CommandOptions", "TestSupport"],
+      swiftSettings: tests),
+    .testTarget(
+      name: "CaptureAgentTests",
+      dependencies: ["CaptureAgent", "Wire", "Bitstream", "TestSupport"],
+      swiftSettings: tests),
+    .testTarget(
+      name: "HostRelayTests", dependencies: ["HostRelay", "Wire", "TestSupport"],
+      swiftSettings: tests),
+    .testTarget(
+      name: "SoftwareDriverTests",
+      dependencies: ["SoftwareDriver", "Bitstream", "CPixelKernels", "CVA", "TestSupport"],
+      swiftSettings: tests),
+    .testTarget(
+      name: "IntegrationTests",
+      dependencies: ["CaptureAgent", "PipeWire", "VAAPI", "Wire", "Bitstream", "TestSupport"],
+      swiftSettings: tests),
+    .testTarget(
+      name: "EndToEndTests", dependencies: ["Wire", "Bitstream", "TestSupport"],
+      swiftSettings: tests),
+  ]
+)

@@ -1,0 +1,1 @@
+// The room's first stone; replaced as it is furnished.
