@@ -26,11 +26,13 @@ enum RelayLimits {
   static let stuckAfter = Duration.seconds(2)
   /// Bytes the kernel may hold unsent for a reader, so that delay shows in our queue, not there.
   static let notSentBytes: Int32 = 65_536
-  /// Milliseconds until the kernel gives up on a peer that acknowledges nothing.
-  static let userTimeout: UInt32 = 5_000
+  /// After this the kernel gives up on a peer that acknowledges nothing.
+  static let userTimeout = Duration.seconds(5)
 
   /// Connections of one port that have not greeted, or not asked yet.
   static let ungreeted = 64
+  /// The same, of one address off loopback.
+  static let ungreetedOfAddress = 5
   /// Consumers of one port.
   static let consumers = 1_000
 

@@ -30,11 +30,17 @@ final class ChildProcess: LoopHandle {
 
   var pid: Int32 { unsafe uv_process_get_pid(raw()) }
 
+  /// Sends a signal to the child, which is not reaped yet, so the pid is its own.
+  func send(_ signal: Int32) {
+    guard isOpen else { return }
+    _ = unsafe uv_process_kill(raw(), signal)
+  }
+
   fileprivate func exited(_ end: ChildEnd) {
     let ended = ended
     self.ended = nil
-    close()
     ended?(end)
+    close()
   }
 
   override func released() { ended = nil }
@@ -46,7 +52,7 @@ private func spawn(
 ) -> Int32 {
   var arguments: [UnsafeMutablePointer<CChar>?] = unsafe words.map { unsafe strdup($0) }
   unsafe arguments.append(nil)
-  defer { for unsafe argument in unsafe arguments { unsafe free(argument) } }
+  defer { for unsafeargument in unsafe arguments { unsafe free(argument) } }
 
   var standard = unsafe [uv_stdio_container_t](repeating: uv_stdio_container_t(), count: 3)
   unsafe standard[0].flags = UV_IGNORE

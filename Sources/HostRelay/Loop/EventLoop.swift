@@ -10,10 +10,13 @@ import Glibc
     try checkUV(unsafe uv_loop_init(raw), "uv_loop_init")
   }
 
-  /// Runs until no handle is left open.
-  func run() {
-    _ = unsafe uv_run(raw, UV_RUN_DEFAULT)
+  /// Runs until no handle is active, which is true, or until `stop`.
+  func run() -> Bool {
+    unsafe uv_run(raw, UV_RUN_DEFAULT) == 0
   }
+
+  /// Makes `run` return although handles are open.
+  func stop() { unsafe uv_stop(raw) }
 
   /// Gives the loop back; throws when a handle is still open, which is a bug of its owner.
   func close() throws(UVError) {

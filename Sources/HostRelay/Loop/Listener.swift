@@ -6,13 +6,14 @@ import Report
 /// When descriptors run out it rests for a moment instead of spinning on a port that stays
 /// readable. While paused, newcomers wait in the kernel's backlog.
 final class Listener {
+  /// Called for each connection.
+  var accepted: ((consuming OwnedFD) -> Void)?
   /// The address that was bound, with the kernel's choice of port where 0 was asked for.
   let address: SocketAddress
 
   private let socket: OwnedFD
   private let poll: LoopPoll
   private let rest: LoopTimer
-  private let accepted: (consuming OwnedFD) -> Void
   private var failures: RepeatedError
   private var isPaused = false
 
@@ -20,12 +21,9 @@ final class Listener {
   private static let connectionsATurn = 16
   private static let restTime = Duration.milliseconds(250)
 
-  init(
-    on address: SocketAddress, loop: EventLoop, accepted: @escaping (consuming OwnedFD) -> Void
-  ) throws {
+  init(on address: SocketAddress, loop: EventLoop) throws {
     socket = try TCPSocket.listen(on: address, backlog: Self.backlog)
     self.address = SocketAddress.local(of: socket.raw) ?? address
-    self.accepted = accepted
     failures = RepeatedError("cannot accept on \(address)")
     poll = try LoopPoll(socket.raw, on: loop)
     rest = try LoopTimer(on: loop)
@@ -57,7 +55,7 @@ final class Listener {
     for _ in 0..<Self.connectionsATurn where !isPaused {
       do {
         guard let connection = try TCPSocket.accept(on: socket.raw) else { return }
-        accepted(connection)
+        accepted?(connection)
       } catch {
         if let line = failures.record("\(error)") { Log.note(line) }
         poll.stop()

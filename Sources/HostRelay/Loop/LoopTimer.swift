@@ -11,8 +11,9 @@ final class LoopTimer: LoopHandle {
   }
 
   /// Arms the timer anew, replacing what was armed before.
-  func start(after delay: Duration, every interval: Duration = .zero, _ action: @escaping () -> Void)
-  {
+  func start(
+    after delay: Duration, every interval: Duration = .zero, _ action: @escaping () -> Void
+  ) {
     guard isOpen else { return }
     self.action = action
     _ = unsafe uv_timer_start(
@@ -25,6 +26,12 @@ final class LoopTimer: LoopHandle {
     _ = unsafe uv_timer_stop(raw())
   }
 
+  /// Lets the loop end although this timer is armed.
+  func unreference() {
+    guard isOpen else { return }
+    unsafe uv_unref(base)
+  }
+
   override func released() { action = nil }
 }
 
@@ -32,6 +39,7 @@ extension Duration {
   /// Whole milliseconds, rounded up, so that a timer never fires early.
   fileprivate var milliseconds: UInt64 {
     let (seconds, attoseconds) = components
-    return UInt64(max(0, seconds)) * 1000 + UInt64((max(0, attoseconds) + 999_999_999_999_999) / 1_000_000_000_000_000)
+    return UInt64(max(0, seconds)) * 1000
+      + UInt64((max(0, attoseconds) + 999_999_999_999_999) / 1_000_000_000_000_000)
   }
 }

@@ -58,10 +58,12 @@ enum StreamEnd: Equatable, CustomStringConvertible {
       let parsed =
         address.isIPv6
         ? unsafe uv_ip6_addr(
-          address.host, Int32(address.port), storage.assumingMemoryBound(to: sockaddr_in6.self)
+          address.host, Int32(address.port),
+          storage.assumingMemoryBound(to: sockaddr_in6.self)
             .baseAddress)
         : unsafe uv_ip4_addr(
-          address.host, Int32(address.port), storage.assumingMemoryBound(to: sockaddr_in.self)
+          address.host, Int32(address.port),
+          storage.assumingMemoryBound(to: sockaddr_in.self)
             .baseAddress)
       if parsed < 0 { return parsed }
       return unsafe uv_tcp_connect(
@@ -117,7 +119,10 @@ enum StreamEnd: Equatable, CustomStringConvertible {
     var buffer = unsafe rest.uvBuffer
     let sent = unsafe uv_try_write(stream, &buffer, 1)
     if sent >= 0 {
-      if Int(sent) == bytes.count { taken?(); return }
+      if Int(sent) == bytes.count {
+        taken?()
+        return
+      }
       unsafe rest = UnsafeRawBufferPointer(rebasing: rest[Int(sent)...])
       unsafe buffer = rest.uvBuffer
     } else if sent != UV_EAGAIN.rawValue {
@@ -142,11 +147,14 @@ enum StreamEnd: Equatable, CustomStringConvertible {
     }
   }
 
-  /// Closes once everything written has gone, or after `patience` all the same.
-  func closeWhenSent(patience: LoopTimer, within limit: Duration) {
+  /// Closes once the kernel has taken everything written before. A peer that takes nothing is cut
+  /// by the socket's TCP_USER_TIMEOUT.
+  func closeWhenSent() {
+    received = nil
+    ended = nil
+    stopReading()
     guard queuedBytes > 0 else { return close() }
-    patience.start(after: limit) { [weak self] in self?.close() }
-    write(SharedBytes([])) { [weak self] in self?.close() }
+    write(SharedBytes([])) { [self] in close() }
   }
 
   private func took(_ count: Int) {

@@ -14,6 +14,8 @@ final class Reader {
 
   /// Called when something waits for a transport that had found nothing.
   var wake: (() -> Void)?
+  /// Called when messages pile up, which it may not lose: its consumer must be closed.
+  var overflowed: (() -> Void)?
   /// Called when only a keyframe can help: nothing waits and pictures are withheld.
   var needsKeyframe: (() -> Void)?
   private(set) var drops = Drops()
@@ -37,13 +39,15 @@ final class Reader {
     wakeTransport()
   }
 
-  /// Offers the next packet of the stream. Returns false when messages pile up, which it may not
-  /// lose: then its consumer must be closed.
-  func put(_ packet: Packet, now: Moment) -> Bool {
+  /// Offers the next packet of the stream.
+  func put(_ packet: Packet, now: Moment) {
     guard packet.kind != .message else {
-      guard waiting.messageCount < RelayLimits.waitingMessages else { return false }
+      guard waiting.messageCount < RelayLimits.waitingMessages else {
+        overflowed?()
+        return
+      }
       append(packet, now: now)
-      return true
+      return
     }
     if isOverrun(by: packet, now: now) {
       drops.overrun += waiting.dropPackets()
@@ -61,7 +65,6 @@ final class Reader {
     } else if hasStarted {
       drops.behind += 1
     }
-    return true
   }
 
   /// The next packet to send; nil when nothing waits, and then `wake` will be called.

@@ -4,8 +4,6 @@
 final class Stream {
   /// Called when a reader needs a keyframe.
   var requestKeyframe: ((KeyframeRequests.Reason) -> Void)?
-  /// Called with a reader that must be closed, and why; the owner of the connection closes it.
-  var mustClose: ((Reader, String) -> Void)?
   /// Called when a reader came or went.
   var audienceChanged: (() -> Void)?
 
@@ -53,9 +51,7 @@ final class Stream {
   func put(_ packet: Packet, now: Moment) {
     cache.put(packet, now: now)
     if packet.kind == .keyframe { joiners.removeAll(keepingCapacity: true) }
-    for reader in readers.values where !reader.put(packet, now: now) {
-      mustClose?(reader, "\(RelayLimits.waitingMessages) messages wait for it")
-    }
+    for reader in readers.values { reader.put(packet, now: now) }
   }
 
   /// What is cached belongs to a stream description that holds no longer.
