@@ -116,7 +116,7 @@ final class Relay {
   private func finish(_ code: FinishCode, _ text: String, exit: ExitCode) {
     guard exitCode == nil else { return }
     exitCode = exit
-    broadcast.finish(code, text)
+    broadcast.finish(code, text, forGood: true)
     broadcast.tell = nil
     ingest?.finish(text) { [weak self] in self?.close() }
   }

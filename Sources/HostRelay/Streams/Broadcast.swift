@@ -35,6 +35,7 @@ final class Broadcast {
   }
 
   private let hold: Duration?
+  private var announced: Message?
   private var clock = OutputClock()
   /// Streams of this link that have shown a keyframe; before it no picture passes.
   private var startedStreams: Set<UInt32> = []
@@ -155,17 +156,17 @@ final class Broadcast {
     if session.isExpired(now: now) { finish(.agentLost, session.text) }
   }
 
-  /// Ends this session for every consumer and waits under a new id.
-  func finish(_ code: FinishCode, _ text: String) {
-    Log.note("session finished: \(code.word)\(text.isEmpty ? "" : ": \(text)")")
+  /// Ends this session for every consumer; unless `forGood`, a new one waits under a new id.
+  func finish(_ code: FinishCode, _ text: String, forGood: Bool = false) {
     lastFinish = (code, text)
-    session.finish(text)
+    session.finish(text.isEmpty ? code.word : "\(code.word): \(text)")
     announceState()
     put(.finished(code, text))
     container.finish()
     setup = nil
     descriptions = [:]
     packets.forgetCache()
+    guard !forGood else { return }
     session = Session(hold: hold)
     announceState()
   }
@@ -198,11 +199,14 @@ final class Broadcast {
     .sessionState(session.state, session: session.id, epoch: session.epoch, session.text)
   }
 
+  /// Tells every consumer, when there is something new to tell.
   private func announceState() {
-    Log.note(
-      "session \(session.name): \(session.state.word)\(session.text.isEmpty ? "" : ": ")"
-        + session.text)
-    put(stateMessage)
+    let message = stateMessage
+    guard message != announced else { return }
+    announced = message
+    let reason = session.text.isEmpty ? "" : ": \(session.text)"
+    Log.note("session \(session.name): \(session.state.word)\(reason)")
+    put(message)
   }
 
   private func put(_ message: Message) {

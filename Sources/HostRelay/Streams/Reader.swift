@@ -28,8 +28,6 @@ final class Reader {
   private var isIdle = true
   private var hasAsked = false
 
-  var hasWaiting: Bool { !waiting.isEmpty }
-
   /// Puts a joiner's cached packets in one piece.
   func start(with cached: [Packet]) {
     guard !cached.isEmpty else { return }

@@ -18,6 +18,8 @@ import Glibc
     let reader: Reader
     var progress: ProgressWatch
     var isEnding = false
+    /// lws was asked to say when the socket takes bytes, and has not yet.
+    var isBlocked = false
   }
 
   init(visitor: Visitor, server: HTTPServer) {
@@ -53,17 +55,18 @@ import Glibc
       guard unsafe send(document, wsi, LWS_WRITE_HTTP_FINAL) else { return false }
       return unsafe lws_http_transaction_completed(wsi) == 0
     }
+    viewing?.isBlocked = false
     guard let viewing else { return true }
     guard let packet = viewing.reader.take() else { return !viewing.isEnding }
     guard unsafe send(packet.bytes, wsi, LWS_WRITE_HTTP) else { return false }
-    unsafe lws_callback_on_writable(wsi)
+    askToWrite()
     return true
   }
 
   /// Closes a viewer whose socket takes nothing.
   func tick(now: Moment) {
     guard var viewing, let wsi = unsafe wsi else { return }
-    let isWaiting = unsafe viewing.reader.hasWaiting || lws_partial_buffered(wsi) != 0
+    let isWaiting = viewing.isBlocked
     let taken = isWaiting ? unsafe acknowledgedBytes(of: lws_get_socket_fd(wsi)) : 0
     let isStuck = viewing.progress.isStuck(acknowledged: taken, hasWaiting: isWaiting, now: now)
     self.viewing = viewing
@@ -72,9 +75,9 @@ import Glibc
 
   /// Lets what waits go out, then closes: the stream has ended. One that has sent nothing yet stays.
   func finishStream() {
-    guard viewing?.reader.hasStarted == true, let wsi = unsafe wsi else { return }
+    guard viewing?.reader.hasStarted == true else { return }
     viewing?.isEnding = true
-    unsafe lws_callback_on_writable(wsi)
+    askToWrite()
   }
 
   func leaveStream() {
@@ -88,12 +91,15 @@ import Glibc
   private func join(_ stream: Stream) {
     let reader = Reader()
     viewing = Viewing(stream: stream, reader: reader, progress: ProgressWatch(now: .now))
-    reader.wake = { [weak self] in
-      guard let self, let wsi = unsafe self.wsi else { return }
-      unsafe lws_callback_on_writable(wsi)
-    }
+    reader.wake = { [weak self] in self?.askToWrite() }
     stream.join(reader, now: .now)
-    reader.wake?()
+    askToWrite()
+  }
+
+  private func askToWrite() {
+    guard let wsi = unsafe wsi else { return }
+    viewing?.isBlocked = true
+    unsafe lws_callback_on_writable(wsi)
   }
 
   private func close(_ end: ConsumerEnd) {
