@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 from gi.repository import Gio, GLib
 
@@ -80,7 +81,10 @@ def main():
     words = [word.replace("{node}", str(node)) for word in words]
     child = subprocess.Popen(words, pass_fds=[descriptor])
     signal.signal(signal.SIGTERM, lambda *_: child.terminate())
-    sys.exit(child.wait() & 255)
+    code = child.wait()
+    # The wlr backend 0.7.0 can crash where a session ends with frames under way.
+    time.sleep(0.3)
+    sys.exit(code if code >= 0 else 128 - code)
 
 
 if __name__ == "__main__":
