@@ -5,11 +5,24 @@ protocol ScreenSource: AnyObject {
   /// Whether the source was started and has not ended. A still screen is alive without a frame.
   var isAlive: Bool { get }
 
+  /// What became of the pictures that came so far.
+  var counts: FrameCounts { get }
+
   /// Begins; what goes wrong, now or later, comes as `.ended`.
   func start()
 
   /// Gives up everything it holds, in the order its makers need; no event comes after it.
   func stop()
+}
+
+/// What became of a source's pictures.
+struct FrameCounts: Equatable, Sendable {
+  /// Put into the slot.
+  var taken = 0
+  /// Overtaken by a newer one before they got there.
+  var replaced = 0
+  /// No pictures at all, or none for want of a buffer.
+  var rejected = 0
 }
 
 /// What a source tells, on the loop's thread.

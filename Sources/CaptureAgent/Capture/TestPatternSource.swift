@@ -20,8 +20,7 @@ final class TestPatternSource: ScreenSource {
   private var returned: EventSource?
   private var number = 0
 
-  /// Frames that could not be drawn, because every buffer was still being read.
-  private(set) var skippedCount = 0
+  private var skippedCount = 0
 
   init(
     loop: Loop, slot: FrameSlot, width: Int, height: Int, framesPerSecond: Int,
@@ -37,6 +36,8 @@ final class TestPatternSource: ScreenSource {
   deinit { stop() }
 
   var isAlive: Bool { timer != nil }
+
+  var counts: FrameCounts { FrameCounts(taken: number, rejected: skippedCount) }
 
   func start() {
     do {
