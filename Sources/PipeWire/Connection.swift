@@ -21,16 +21,14 @@ package final class Connection {
   private var registry: OpaquePointer?
   private var coreListener: Listener<pw_core_events>?
   private var registryListener: Listener<pw_registry_events>?
-  private var isReady = false
+  private var roundTrips: [() -> Void] = []
 
-  /// The nodes that are there; complete once `onReady` was called.
+  /// The nodes that are there; complete after the first round trip.
   package private(set) var nodes: [Node] = []
-  /// Called once, when all nodes that were there at the start are in `nodes`.
-  package var onReady: (() -> Void)?
   /// Called when a node has left the graph.
   package var onNodeRemoved: ((Node) -> Void)?
-  /// Called when the daemon is gone, with its errno; nothing follows.
-  package var onLost: ((Int32) -> Void)?
+  /// Called when the daemon is gone; nothing follows.
+  package var onLost: (() -> Void)?
 
   /// Connects to the daemon of the environment, or through `fd`, which it takes over either way.
   package init(loop: Loop, fd: consuming OwnedFD? = nil) throws(PipeWireError) {
@@ -49,6 +47,12 @@ package final class Connection {
     }
     unsafe core = connected
     listen()
+  }
+
+  /// Calls `body` once the daemon has answered, and so has told all that came before.
+  package func roundTrip(_ body: @escaping () -> Void) {
+    roundTrips.append(body)
+    unsafe ph_core_sync(core)
   }
 
   deinit {
@@ -71,7 +75,6 @@ package final class Connection {
     let registryEvents = Listener(Self.registryEvents)
     unsafe ph_registry_add_listener(added, registryEvents.hook, registryEvents.events, this)
     registryListener = registryEvents
-    unsafe ph_core_sync(core)
   }
 
   private static var coreEvents: pw_core_events {
@@ -79,14 +82,14 @@ package final class Connection {
     events.version = UInt32(PW_VERSION_CORE_EVENTS)
     unsafe events.done = { context, id, _ in
       let connection = unsafe Unmanaged<Connection>.fromOpaque(context!).takeUnretainedValue()
-      guard id == PW_ID_CORE, !connection.isReady else { return }
-      connection.isReady = true
-      connection.onReady?()
+      guard id == PW_ID_CORE, !connection.roundTrips.isEmpty else { return }
+      connection.roundTrips.removeFirst()()
     }
-    // Errors of other objects than the core end that object only, and it is told itself.
+    // Other errors end one object, which is told itself, or nothing: a node that vanishes under a
+    // stream gives "unknown resource".
     unsafe events.error = { context, id, _, result, _ in
       let connection = unsafe Unmanaged<Connection>.fromOpaque(context!).takeUnretainedValue()
-      if id == PW_ID_CORE { connection.onLost?(-result) }
+      if id == PW_ID_CORE, result == -EPIPE { connection.onLost?() }
     }
     return events
   }

@@ -15,12 +15,9 @@ final class EventMailbox {
 
   deinit { event?.remove() }
 
-  /// Delivers soon. Of two ends in one turn of the loop the later one counts: libraries tell the
-  /// symptom before the cause.
+  /// Delivers soon; nothing that comes after an end, which others of the same cause may follow.
   func post(_ new: SourceEvent) {
-    if case .ended = new {
-      waiting.removeAll { if case .ended = $0 { true } else { false } }
-    }
+    if case .ended = waiting.last { return }
     waiting.append(new)
     event?.signal()
   }

@@ -27,8 +27,8 @@ final class PipeWireSource: ScreenSource {
   private var node: Connection.Node?
   private var lastPTS: Int64 = 0
   private var transform: UInt32 = 0
-  private var takenCount = 0
-  private var misfitCount = 0
+  /// What became of the pictures that came so far, but for what the stream that runs counts.
+  private var settled = FrameCounts()
 
   /// `remote` is a connection to PipeWire that the portal opened; nil stands for the user's own.
   init(
@@ -47,21 +47,19 @@ final class PipeWireSource: ScreenSource {
 
   var counts: FrameCounts {
     FrameCounts(
-      taken: takenCount, replaced: stream?.replacedCount ?? 0,
-      rejected: (stream?.rejectedCount ?? 0) + misfitCount)
+      taken: settled.taken, replaced: settled.replaced + (stream?.replacedCount ?? 0),
+      rejected: settled.rejected + (stream?.rejectedCount ?? 0))
   }
 
   func start() {
     do {
       mailbox = try EventMailbox(loop: loop) { [weak self] in self?.deliver($0) }
       let connection = try Connection(loop: loop, fd: remote.take())
-      connection.onReady = { [unowned self] in connectStream() }
       connection.onNodeRemoved = { [unowned self] removed in
         if removed.id == node?.id { end(.finished, "the screen's PipeWire node is gone") }
       }
-      connection.onLost = { [unowned self] code in
-        end(.unavailable, "PipeWire is gone: \(PipeWireError(call: "connection", code: code))")
-      }
+      connection.onLost = { [unowned self] in end(.unavailable, "PipeWire's daemon is gone") }
+      connection.roundTrip { [unowned self] in connectStream() }
       self.connection = connection
     } catch {
       stop()
@@ -76,6 +74,7 @@ final class PipeWireSource: ScreenSource {
   func stop() {
     mailbox?.close()
     mailbox = nil
+    settled = counts
     stream = nil
     connection = nil
   }
@@ -129,10 +128,10 @@ extension PipeWireSource: StreamObserver {
         lease: lease, offset: layout.offset, format: layout.pixel, width: layout.width,
         height: layout.height, stride: layout.stride, pts: pts(of: layout), damage: layout.damage)
     else {
-      misfitCount += 1
+      settled.rejected += 1
       return
     }
-    takenCount += 1
+    settled.taken += 1
     slot.put(frame)
   }
 
@@ -142,7 +141,13 @@ extension PipeWireSource: StreamObserver {
       self.end(
         .unavailable,
         "PipeWire did not link the stream to its node: is its session manager, wireplumber, running?")
-    case .unlinked: self.end(.finished, "the screen's PipeWire stream was ended by its producer")
+    case .unlinked:
+      // A node that went is announced after the stream's own end.
+      connection?.roundTrip { [unowned self] in
+        self.end(
+          .unavailable,
+          "PipeWire took the stream off the screen's node: is its session manager running?")
+      }
     case .failed(let text): self.end(.unavailable, "the PipeWire stream failed: \(text)")
     }
   }

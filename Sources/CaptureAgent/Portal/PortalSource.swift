@@ -51,12 +51,11 @@ final class PortalSource: ScreenSource {
   func stop() {
     mailbox?.close()
     mailbox = nil
-    if let stream {
+    if let stream, portal != nil {
       stream.stop()
       var settle = timespec(tv_sec: 0, tv_nsec: Int(Self.settleTime.nanoseconds))
       unsafe nanosleep(&settle, nil)
     }
-    stream = nil
     portal?.close()
     portal = nil
   }
