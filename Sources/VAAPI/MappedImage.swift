@@ -56,6 +56,9 @@ package struct MappedImage: ~Copyable {
     unsafe vaDestroyImage(display.handle, image.image_id)
   }
 
+  /// Whether this is the surface itself, which keeps what was written before; else it is all new.
+  package var isSurface: Bool { target == nil }
+
   /// Ends the writing: the surface now holds what was written.
   package consuming func finish() throws(VAError) {
     guard let target else { return }
