@@ -86,8 +86,10 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["Wire", "Bitstream", "Posix"], path: "Tests/TestSupport",
       swiftSettings: tests),
-    .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: tests),
-    .testTarget(name: "BitstreamTests", dependencies: ["Bitstream"], swiftSettings: tests),
+    .testTarget(name: "WireTests", dependencies: ["Wire", "TestSupport"], swiftSettings: tests),
+    .testTarget(
+      name: "BitstreamTests", dependencies: ["Bitstream", "TestSupport"],
+      swiftSettings: tests),
     .testTarget(
       name: "PosixTests", dependencies: ["Posix", "Report", "CommandOptions", "TestSupport"],
       swiftSettings: tests),
