@@ -3,6 +3,9 @@
 // A kernel is written once, as an always-inlined body of portable vectors, and compiled twice: for
 // the baseline of the architecture and for AVX2. The choice is made at each call by one load.
 
+// Wide vectors pass between inlined bodies only, so their calling convention does not matter.
+#pragma clang diagnostic ignored "-Wpsabi"
+
 #define BODY static inline __attribute__((always_inline))
 
 #if defined(__x86_64__)

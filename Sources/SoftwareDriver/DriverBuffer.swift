@@ -41,9 +41,9 @@ internal import CVA
   }
 
   /// Reads the buffer as one parameter structure; refuses a buffer that is too short for it.
-  func value<Value: BitwiseCopyable>(as type: Value.Type) throws(DriverError) -> Value {
+  func value<Value>(as type: Value.Type) throws(DriverError) -> Value {
     guard byteCount >= MemoryLayout<Value>.size else { throw .invalidBuffer }
-    return unsafe storage.base.loadUnaligned(as: type)
+    return unsafe storage.base.load(as: type)
   }
 }
 

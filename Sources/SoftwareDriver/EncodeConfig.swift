@@ -27,7 +27,7 @@ final class EncodeConfig {
   init(wanted: UnsafeBufferPointer<VAConfigAttrib>) throws(DriverError) {
     var rateControl = UInt32(VA_RC_CQP)
     var headers: PackedHeaderKinds = []
-    for index in unsafe wanted.indices {
+    for index in wanted.indices {
       let attribute = unsafe wanted[index]
       guard let offer = Self.offered(attribute.type) else { throw .attributeNotSupported }
       switch attribute.type {

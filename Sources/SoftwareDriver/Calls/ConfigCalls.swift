@@ -19,7 +19,9 @@ func installConfigCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
     unsafe answer(context) { _ throws(DriverError) in
       try checkPair(profile, entrypoint)
       for index in 0..<Int(max(count, 0)) {
-        guard let attribute = unsafe list.map({ unsafe $0 + index }) else { throw .invalidParameter }
+        guard let attribute = unsafe list.map({ unsafe $0 + index }) else {
+          throw .invalidParameter
+        }
         let offer = unsafe EncodeConfig.offered(attribute.pointee.type)
         unsafe attribute.pointee.value = offer ?? UInt32(VA_ATTRIB_NOT_SUPPORTED)
       }

@@ -43,8 +43,8 @@ func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
       guard region.width <= image.layout.width, region.height <= image.layout.height else {
         throw .invalidParameter
       }
-      let copy = unsafe pixels.view(of: image.layout)
-      unsafe copyRegion(
+      let copy = pixels.view(of: image.layout)
+      copyRegion(
         from: surface.view, x: region.x, y: region.y, to: copy, x: 0, y: 0,
         width: region.width, height: region.height)
     }
@@ -63,7 +63,7 @@ func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
       let region = try Region(
         x: Int(x), y: Int(y), width: Int(width), height: Int(height), within: surface)
       surface.isReference = false
-      unsafe copyRegion(
+      copyRegion(
         from: pixels.view(of: image.layout), x: Int(sourceX), y: Int(sourceY), to: surface.view,
         x: region.x, y: region.y, width: region.width, height: region.height)
     }

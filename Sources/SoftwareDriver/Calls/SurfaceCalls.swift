@@ -36,7 +36,7 @@ func installSurfaceCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
     unsafe answer(context) { driver throws(DriverError) in
       guard driver.configs[config] != nil else { throw .invalidConfig }
       guard let count = unsafe count else { throw .invalidParameter }
-      let offered = surfaceAttributes()
+      let offered = unsafe surfaceAttributes()
       if let list = unsafe list {
         guard unsafe Int(count.pointee) >= offered.count else {
           unsafe count.pointee = UInt32(offered.count)
