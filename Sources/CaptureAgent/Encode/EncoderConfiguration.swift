@@ -1,4 +1,5 @@
 import VAAPI
+import Wire
 
 /// What an encoder is asked for.
 struct EncoderConfiguration: Equatable, Sendable {
@@ -29,9 +30,6 @@ struct EncoderConfiguration: Equatable, Sendable {
   /// larger one than a message can carry is of use.
   var codedBufferByteCount: Int {
     let whole = surfaceByteCount + surfaceByteCount / 50 + 4096
-    return min((whole + 4095) / 4096 * 4096, Self.accessUnitLimit)
+    return min((whole + 4095) / 4096 * 4096, WireLimits.payload)
   }
-
-  /// 4 MiB of payload, less what a packet says about itself.
-  static let accessUnitLimit = (4 << 20) - 4096
 }

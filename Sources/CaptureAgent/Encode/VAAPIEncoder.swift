@@ -1,5 +1,6 @@
 import PipeWire
 import VAAPI
+import Wire
 
 /// Encodes with the driver that libva loads for a display.
 final class VAAPIEncoder: VideoEncoder {
@@ -170,7 +171,7 @@ final class VAAPIEncoder: VideoEncoder {
     unsafe output?.forEachSegment { segment in
       isWhole = unsafe unit.append(segment) && isWhole
     }
-    if unit.byteCount > EncoderConfiguration.accessUnitLimit { return nil }
+    if unit.byteCount > WireLimits.payload { return nil }
     // A new Mesa without our slice header writes a NAL unit of type 0, which nothing decodes.
     guard isWhole, !status.contains(.badBitstream), let type = unit.firstUnitType, type != 0 else {
       order.lose()
