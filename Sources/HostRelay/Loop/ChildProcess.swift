@@ -52,7 +52,7 @@ private func spawn(
 ) -> Int32 {
   var arguments: [UnsafeMutablePointer<CChar>?] = unsafe words.map { unsafe strdup($0) }
   unsafe arguments.append(nil)
-  defer { unsafe arguments.forEach { unsafe free($0) } }
+  defer { for index in unsafe arguments.indices { unsafe free(arguments[index]) } }
 
   var standard = unsafe [uv_stdio_container_t](repeating: uv_stdio_container_t(), count: 3)
   unsafe standard[0].flags = UV_IGNORE
