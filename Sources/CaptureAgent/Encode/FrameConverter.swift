@@ -8,7 +8,7 @@ struct FrameConverter {
 
   /// Rows mapped at a time, an even number: half a megabyte at 1080p, for mappings count against
   /// the limit.
-  private static let stripeRows = 64
+  static let stripeRows = 64
 
   /// Converts what `damage` covers, or everything, and fills up to the coded size by repeating the
   /// last column and row. The rest of `image` stays as it is.
