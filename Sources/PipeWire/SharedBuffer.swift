@@ -1,4 +1,5 @@
 import Glibc
+package import Posix
 import Synchronization
 
 /// Why the bytes of a buffer cannot be read.
@@ -19,7 +20,7 @@ package final class SharedBuffer: Sendable {
   // Unchecked: read-only memory, and `isRevoked` guards its end.
   @safe
   private enum Memory: @unchecked Sendable {
-    /// Our own descriptor of a memfd, and where the buffer begins in it.
+    /// A memfd, kept open by `file`, and where the buffer begins in it.
     case file(fd: Int32, offset: Int)
     /// Memory that libpipewire mapped; it unmaps it when the stream loses the buffer.
     case mapped(UnsafeRawPointer)
@@ -28,17 +29,24 @@ package final class SharedBuffer: Sendable {
   /// How long the buffer is; no reader gets past it.
   package let byteCount: Int
   private let memory: Memory
+  private let file: OwnedFD?
   private let isRevoked = Mutex(false)
   private let isReturned = Atomic(false)
   private let returned: EventSource
 
   /// Duplicates `fd`, which stays the caller's. `returned` is signalled by each lease that ends.
+  ///
+  /// A file that is too short for what is said to lie in it is refused: reading past its end would
+  /// be the process's end.
   package init(
     fd: Int32, offset: Int, byteCount: Int, returned: EventSource
-  ) throws(PipeWireError) {
-    let copy = fcntl(fd, F_DUPFD_CLOEXEC, 3)
-    guard copy >= 0 else { throw PipeWireError(call: "F_DUPFD_CLOEXEC", code: errno) }
+  ) throws(PosixError) {
+    var status = stat()
+    try Posix.check(unsafe fstat(fd, &status), "fstat")
+    guard status.st_size >= offset + byteCount else { throw PosixError("fstat", code: ENODATA) }
+    let copy = try Posix.check(fcntl(fd, F_DUPFD_CLOEXEC, 3), "F_DUPFD_CLOEXEC")
     self.memory = .file(fd: copy, offset: offset)
+    self.file = OwnedFD(copy)
     self.byteCount = byteCount
     self.returned = returned
   }
@@ -46,12 +54,9 @@ package final class SharedBuffer: Sendable {
   /// Reads memory that is mapped already, until `revoke()`.
   init(mapped pointer: UnsafeRawPointer, byteCount: Int, returned: EventSource) {
     self.memory = unsafe .mapped(pointer)
+    self.file = nil
     self.byteCount = byteCount
     self.returned = returned
-  }
-
-  deinit {
-    if case .file(let fd, _) = memory { close(fd) }
   }
 
   /// Lends the buffer to one reader; the lease may end on any thread.

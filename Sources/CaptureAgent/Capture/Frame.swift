@@ -1,33 +1,11 @@
 import PipeWire
 
-/// How a pixel's four bytes stand in memory, lowest address first; `x` is unused.
-enum FrameFormat: Sendable {
-  case bgrx, bgra, rgbx, rgba
-
-  static let bytesPerPixel = 4
-}
-
-/// A rectangle in pixels, from the top left corner of a frame.
-struct FrameRegion: Equatable, Sendable {
-  var x, y, width, height: Int
-
-  /// The smallest rectangle around both.
-  func union(_ other: FrameRegion) -> FrameRegion {
-    let left = min(x, other.x)
-    let top = min(y, other.y)
-    return FrameRegion(
-      x: left, y: top,
-      width: max(x + width, other.x + other.width) - left,
-      height: max(y + height, other.y + other.height) - top)
-  }
-}
-
 /// A raw picture that lies in a buffer of the screen's source.
 ///
 /// The buffer goes back to the source when the frame ends, on whatever thread: end it early, for
 /// the source has two or three of them.
 struct Frame: ~Copyable, Sendable {
-  let format: FrameFormat
+  let format: PixelFormat
   let width: Int
   let height: Int
   /// From one row's first byte to the next one's.
@@ -35,17 +13,17 @@ struct Frame: ~Copyable, Sendable {
   /// When the source made it, in nanoseconds of CLOCK_MONOTONIC.
   let pts: Int64
   /// What may have changed since the last frame taken from the slot; nil says anything may have.
-  var damage: FrameRegion?
+  var damage: Rectangle?
   private let lease: BufferLease
   private let offset: Int
 
   /// `offset` is the first pixel's, in bytes from the buffer's start; nil when the rows do not fit
   /// into the buffer, which then goes back at once.
   init?(
-    lease: consuming BufferLease, offset: Int, format: FrameFormat, width: Int, height: Int,
-    stride: Int, pts: Int64, damage: FrameRegion? = nil
+    lease: consuming BufferLease, offset: Int, format: PixelFormat, width: Int, height: Int,
+    stride: Int, pts: Int64, damage: Rectangle? = nil
   ) {
-    let rowByteCount = width * FrameFormat.bytesPerPixel
+    let rowByteCount = width * PixelFormat.byteCount
     guard width > 0, height > 0, stride >= rowByteCount, offset >= 0,
       offset + (height - 1) * stride + rowByteCount <= lease.byteCount
     else { return nil }
@@ -66,7 +44,7 @@ struct Frame: ~Copyable, Sendable {
   ) throws(SharedBufferError) {
     precondition(rows.lowerBound >= 0 && rows.upperBound <= height && !rows.isEmpty)
     let first = offset + rows.lowerBound * stride
-    let last = offset + (rows.upperBound - 1) * stride + width * FrameFormat.bytesPerPixel
+    let last = offset + (rows.upperBound - 1) * stride + width * PixelFormat.byteCount
     try unsafe lease.withBytes(first..<last, body)
   }
 }

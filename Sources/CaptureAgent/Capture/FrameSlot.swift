@@ -1,4 +1,5 @@
 import Glibc
+import PipeWire
 import Synchronization
 
 /// Holds the newest frame between the loop, which puts, and the encoder's thread, which takes.

@@ -1,13 +1,28 @@
+import Report
+
 /// Where frames come from; everything on the loop's thread, but the frames it puts in the slot.
 protocol ScreenSource: AnyObject {
   /// Whether the source was started and has not ended. A still screen is alive without a frame.
   var isAlive: Bool { get }
+
+  /// What became of the pictures that came so far.
+  var counts: FrameCounts { get }
 
   /// Begins; what goes wrong, now or later, comes as `.ended`.
   func start()
 
   /// Gives up everything it holds, in the order its makers need; no event comes after it.
   func stop()
+}
+
+/// What became of a source's pictures.
+struct FrameCounts: Equatable, Sendable {
+  /// Put into the slot.
+  var taken = 0
+  /// Overtaken by a newer one before they got there.
+  var replaced = 0
+  /// No pictures at all, or none for want of a buffer.
+  var rejected = 0
 }
 
 /// What a source tells, on the loop's thread.
@@ -20,28 +35,8 @@ enum SourceEvent: Sendable {
 
 /// Why a source ended.
 struct SourceEnd: Error, Equatable, Sendable {
-  enum Cause: Sendable {
-    /// The screen went away, or its user took the permission back.
-    case finished
-    /// A service that the source needs is not there.
-    case serviceMissing
-    /// The user or the desktop said no.
-    case notAllowed
-    /// A service answered as none should.
-    case failed
-  }
-
-  let cause: Cause
+  /// What the process exits with for it.
+  let code: ExitCode
   /// One line: what happened, and what to do where something can be done.
   let text: String
-
-  /// The process's exit code for it, by the table in docs/architecture.md.
-  var exitCode: Int32 {
-    switch cause {
-    case .finished: 0
-    case .serviceMissing: 69
-    case .failed: 70
-    case .notAllowed: 77
-    }
-  }
 }
