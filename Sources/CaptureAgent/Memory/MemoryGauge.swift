@@ -26,7 +26,7 @@ final class MemoryGauge {
 
   private let statm: OwnedFD
   private let status: OwnedFD
-  private let pageKB = sysconf(Int32(_SC_PAGESIZE)) / 1024
+  private let pageKB = Int(getpagesize()) / 1024
 
   init() throws(PosixError) {
     statm = OwnedFD(
