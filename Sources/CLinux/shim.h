@@ -34,3 +34,9 @@ static inline int linux_getrlimit(int resource, uint64_t *soft, uint64_t *hard) 
 static inline int linux_prctl(int option, unsigned long argument) {
   return prctl(option, argument, 0, 0, 0);
 }
+static inline int linux_capget(cap_user_header_t header, cap_user_data_t sets) {
+  return (int)syscall(SYS_capget, header, sets);
+}
+static inline int linux_capset(cap_user_header_t header, cap_user_data_t sets) {
+  return (int)syscall(SYS_capset, header, sets);
+}
