@@ -1,1 +1,42 @@
+// What Glibc's module lacks. Functions that the C library declares for _GNU_SOURCE alone are
+// declared here again, since a module's header cannot define it.
 #pragma once
+#include <linux/capability.h>
+#include <linux/inet_diag.h>
+#include <linux/memfd.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+extern int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
+extern int pthread_setname_np(pthread_t thread, const char *name);
+extern int memfd_create(const char *name, unsigned int flags);
+
+// The RLIMIT_ constants are of another type than setrlimit's parameter.
+static inline int linux_setrlimit(int resource, uint64_t soft_and_hard) {
+  struct rlimit limit = {soft_and_hard, soft_and_hard};
+  return setrlimit((__rlimit_resource_t)resource, &limit);
+}
+static inline int linux_getrlimit(int resource, uint64_t *soft, uint64_t *hard) {
+  struct rlimit limit;
+  int result = getrlimit((__rlimit_resource_t)resource, &limit);
+  *soft = limit.rlim_cur;
+  *hard = limit.rlim_max;
+  return result;
+}
+static inline int linux_prctl(int option, unsigned long argument) {
+  return prctl(option, argument, 0, 0, 0);
+}
+static inline int linux_capget(cap_user_header_t header, cap_user_data_t sets) {
+  return (int)syscall(SYS_capget, header, sets);
+}
+static inline int linux_capset(cap_user_header_t header, cap_user_data_t sets) {
+  return (int)syscall(SYS_capset, header, sets);
+}

@@ -1,0 +1,156 @@
+internal import Posix
+
+/// One option of a command line: `--name VALUE`, or `--name` alone.
+package struct Option: Sendable {
+  package enum Shape: Sendable {
+    /// `--name`, or `--name=yes` and `--name=no`.
+    case flag
+    /// `--name VALUE` or `--name=VALUE`; `VALUE` is how the help calls it.
+    case value(String)
+    /// `--name` or `--name=VALUE`, never `--name VALUE`.
+    case optionalValue(String)
+  }
+
+  package let name: String
+  package let shape: Shape
+  package let help: String
+  /// Shown in the help, and what `OptionValues` gives when nothing was said.
+  package let standard: String?
+  package let isRepeatable: Bool
+
+  package init(
+    _ name: String, _ shape: Shape, _ help: String, standard: String? = nil,
+    isRepeatable: Bool = false
+  ) {
+    self.name = name
+    self.shape = shape
+    self.help = help
+    self.standard = standard
+    self.isRepeatable = isRepeatable
+  }
+}
+
+/// A wrong command line, in one line that names what is wrong.
+package struct UsageError: Error, Equatable, CustomStringConvertible {
+  package let description: String
+  package init(_ description: String) { self.description = description }
+}
+
+/// What a program takes. Later beats earlier: `--config` file, environment (`PORTHOLE_NAME`),
+/// command line.
+package struct OptionTable: Sendable {
+  package let program: String
+  package let summary: String
+  package let options: [Option]
+
+  package init(program: String, summary: String, options: [Option]) {
+    self.program = program
+    self.summary = summary
+    self.options =
+      options + [
+        Option("config", .value("FILE"), "read options from lines `name = value` first"),
+        Option("help", .flag, "show this"),
+      ]
+  }
+
+  /// Reads `arguments` (without the program's name). Positional words are left in `words`.
+  package func parse(_ arguments: [String]) throws(UsageError) -> OptionValues {
+    var fromCommandLine = OptionValues(table: self)
+    try read(arguments, into: &fromCommandLine)
+    var values = OptionValues(table: self)
+    if let file = fromCommandLine["config"] ?? Environment.value(of: "PORTHOLE_CONFIG") {
+      try readConfiguration(file, into: &values)
+    }
+    for option in options {
+      let variable =
+        "PORTHOLE_" + option.name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
+      if let value = Environment.value(of: variable) {
+        try values.set(option, to: value, from: "environment variable \(variable)")
+      }
+    }
+    values.override(with: fromCommandLine)
+    return values
+  }
+
+  private func read(_ arguments: [String], into values: inout OptionValues) throws(UsageError) {
+    var rest = arguments[...]
+    while let word = rest.popFirst() {
+      guard word.hasPrefix("-"), word != "-" else {
+        values.words.append(word)
+        continue
+      }
+      if word == "--" {
+        values.words += rest
+        return
+      }
+      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let name = word == "-h" ? "help" : String(parts[0].dropFirst(2))
+      guard word == "-h" || word.hasPrefix("--"), let option = option(name) else {
+        throw UsageError("unknown option \(parts[0]) (see --help)")
+      }
+      let attached = parts.count > 1 ? String(parts[1]) : nil
+      switch option.shape {
+      case .flag: try values.set(option, to: attached ?? "yes", from: "--\(name)")
+      case .optionalValue: try values.set(option, to: attached ?? "", from: "--\(name)")
+      case .value(let placeholder):
+        guard let value = attached ?? rest.popFirst() else {
+          throw UsageError("--\(name) needs a value: \(placeholder)")
+        }
+        try values.set(option, to: value, from: "--\(name)")
+      }
+    }
+  }
+
+  private func readConfiguration(
+    _ path: String, into values: inout OptionValues
+  ) throws(UsageError) {
+    let text: String
+    do { text = try TextFile.read(path, limit: 64 << 10) } catch {
+      throw UsageError("--config: \(error)")
+    }
+    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+    {
+      let line = trimmed(line)
+      guard !line.isEmpty, !line.hasPrefix("#") else { continue }
+      let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let name = trimmed(parts[0])
+      guard let option = option(name), name != "config", name != "help" else {
+        throw UsageError("\(path):\(index + 1): unknown option \(name)")
+      }
+      let value = parts.count > 1 ? trimmed(parts[1]) : (option.isFlag ? "yes" : "")
+      try values.set(option, to: value, from: "\(path):\(index + 1): \(name)")
+    }
+  }
+
+  func option(_ name: String) -> Option? { options.first { $0.name == name } }
+
+  private func trimmed(_ text: some StringProtocol) -> String {
+    let isBlank = { (character: Character) in character.isWhitespace }
+    let start = text.drop(while: isBlank)
+    guard let end = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+    return String(start[...end])
+  }
+
+  /// The help: fits a screen, shows the defaults.
+  package var help: String {
+    let left = options.map { option -> String in
+      switch option.shape {
+      case .flag: "--\(option.name)"
+      case .value(let placeholder): "--\(option.name) \(placeholder)"
+      case .optionalValue(let placeholder): "--\(option.name)[=\(placeholder)]"
+      }
+    }
+    let width = min(left.map(\.count).max() ?? 0, 30)
+    var lines = ["usage: \(program) [option ...]", summary, ""]
+    for (option, left) in zip(options, left) {
+      let standard = option.standard.map { " (\($0))" } ?? ""
+      let padding = String(repeating: " ", count: max(width - left.count, 0))
+      lines.append("  \(left)\(padding)  \(option.help)\(standard)")
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+}
+
+extension Option {
+  var isFlag: Bool { if case .flag = shape { true } else { false } }
+}

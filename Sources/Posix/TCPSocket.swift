@@ -1,0 +1,52 @@
+internal import CLinux
+internal import Glibc
+
+/// Sockets of the agent's link: non-blocking, closed on exec.
+package enum TCPSocket {
+  /// Listens on `address` with SO_REUSEADDR, never SO_REUSEPORT: nobody may share the port.
+  package static func listen(
+    on address: SocketAddress, backlog: Int32
+  ) throws(PosixError) -> OwnedFD {
+    let socket = OwnedFD(try check(makeSocket(for: address), "socket"))
+    try set(SOL_SOCKET, SO_REUSEADDR, to: 1, on: socket.raw)
+    try check(unsafe address.withSockaddr { unsafe bind(socket.raw, $0, $1) }, "bind \(address)")
+    try check(Glibc.listen(socket.raw, backlog), "listen \(address)")
+    return socket
+  }
+
+  /// The next connection; nil when none waits or it went away. EMFILE and its kin are thrown: the
+  /// caller stops accepting until descriptors are free.
+  package static func accept(on listener: Int32) throws(PosixError) -> OwnedFD? {
+    let flags = Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+    let fd = accept4(listener, nil, nil, flags)
+    if fd >= 0 { return OwnedFD(fd) }
+    switch errno {
+    case EAGAIN, ECONNABORTED, EINTR, EPROTO: return nil
+    default: throw PosixError("accept")
+    }
+  }
+
+  /// Sends small messages at once, notices a dead peer in `silence`, and keeps no more than
+  /// `unsent` bytes in the kernel before the socket stops being writable.
+  package static func tune(
+    _ fd: Int32, silence: Duration, unsent: Int32?
+  ) throws(PosixError) {
+    try set(Int32(IPPROTO_TCP), TCP_NODELAY, to: 1, on: fd)
+    let milliseconds = Int32(clamping: silence.nanoseconds / 1_000_000)
+    try set(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, to: milliseconds, on: fd)
+    if let unsent { try set(Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, to: unsent, on: fd) }
+  }
+
+  private static func makeSocket(for address: SocketAddress) -> Int32 {
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+    return socket(address.isIPv6 ? AF_INET6 : AF_INET, type, 0)
+  }
+
+  private static func set(
+    _ level: Int32, _ option: Int32, to value: Int32, on fd: Int32
+  ) throws(PosixError) {
+    var value = value
+    let size = socklen_t(MemoryLayout<Int32>.size)
+    try check(unsafe setsockopt(fd, level, option, &value, size), "setsockopt \(option)")
+  }
+}

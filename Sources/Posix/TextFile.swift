@@ -1,0 +1,25 @@
+internal import Glibc
+
+/// A small text file, read at once.
+package enum TextFile {
+  /// The text at `path`; throws EFBIG beyond `limit` bytes and EILSEQ when it is not UTF-8.
+  package static func read(_ path: String, limit: Int) throws(PosixError) -> String {
+    let file = OwnedFD(try check(unsafe open(path, O_RDONLY | O_CLOEXEC), "open \(path)"))
+    var bytes: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let count = Int(
+        try check(
+          unsafe piece.withUnsafeMutableBytes {
+            unsafe Glibc.read(file.raw, $0.baseAddress, $0.count)
+          }, "read \(path)"))
+      guard count > 0 else { break }
+      bytes += piece.prefix(count)
+      guard bytes.count <= limit else { throw PosixError("read \(path)", code: EFBIG) }
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw PosixError("read \(path)", code: EILSEQ)
+    }
+    return text
+  }
+}

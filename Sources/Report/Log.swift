@@ -1,0 +1,30 @@
+internal import Glibc
+internal import Synchronization
+
+/// Lines on standard error, each written in one call: `host-relay: link 3: closed: silent for 5 s`.
+package enum Log {
+  /// The program's name in front of each line; set once, first thing.
+  package static func setProgram(_ name: String) { program.withLock { $0 = name } }
+
+  package static func note(_ line: String) {
+    let text = "\(program.withLock { $0 }): \(oneLine(line))\n"
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let written = unsafe bytes.withUnsafeBytes { unsafe write(2, $0.baseAddress, $0.count) }
+      if written <= 0 {
+        if written < 0, errno == EINTR { continue }
+        return  // Nobody reads: there is no better place to say so.
+      }
+      bytes = bytes.dropFirst(written)
+    }
+  }
+
+  private static let program = Mutex("porthole")
+
+  /// Text from outside must not forge lines or move a terminal's cursor.
+  package static func oneLine(_ text: String) -> String {
+    String(
+      String.UnicodeScalarView(
+        text.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? " " : $0 }))
+  }
+}
