@@ -126,6 +126,31 @@ struct EncodeTests {
     #expect(largestDifference(decoded.pictures[599], last) <= 1)
   }
 
+  @Test("a picture that fits no message is refused, and the next one is a keyframe")
+  func overflow() throws {
+    // Without loss this takes 4.3 MB, and a message carries 4.2.
+    let frames = try DrawnFrames(width: 2048, height: 1408)
+    let encoder = try encoder(width: 2048, height: 1408)
+    let part = 0..<1024
+    frames.draw({ x, y in color(x, y, 1) }, rows: part)
+    try encoder.load(frames.frame())
+    #expect(try encoder.encode(keyframe: false, pts: 0).isKeyframe)
+    frames.draw { x, y in color(x, y, 2) }
+    try encoder.load(frames.frame())
+    #expect {
+      try encoder.encode(keyframe: false, pts: 1)
+    } throws: { error in
+      guard case .driver = error as? EncoderError else { return false }
+      return "\(error)".contains("does not fit")
+    }
+    frames.draw { _, _ in 0x336699 }
+    try encoder.load(frames.frame())
+    let unit = try encoder.encode(keyframe: false, pts: 2)
+    #expect(unit.isKeyframe)
+    let decoded = try DecodedPictures(annexB: unit.bytes(), width: 2048, height: 1408)
+    #expect(decoded.isClean, "\(decoded.log)")
+  }
+
   @Test("the software driver is loaded whatever driver the user prefers, and names itself")
   func userPreference() throws {
     setenv("LIBVA_DRIVER_NAME", "iHD", 1)
