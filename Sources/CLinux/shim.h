@@ -3,6 +3,7 @@
 #pragma once
 #include <linux/capability.h>
 #include <linux/inet_diag.h>
+#include <linux/memfd.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>

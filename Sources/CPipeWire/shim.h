@@ -1,1 +1,136 @@
+// What Swift cannot import of libpipewire: method-call macros, variadic builders, and reads that
+// must happen once. Each is wrapped as it stands; what to ask for is decided in Swift.
+#pragma once
 #include <pipewire/pipewire.h>
+#include <spa/buffer/meta.h>
+#include <spa/param/buffers.h>
+#include <spa/param/video/format-utils.h>
+#include <spa/pod/builder.h>
+
+static inline struct spa_source *ph_loop_add_io(
+    struct pw_loop *loop, int fd, uint32_t mask, spa_source_io_func_t func, void *data) {
+  return pw_loop_add_io(loop, fd, mask, false, func, data);
+}
+static inline int ph_loop_update_io(
+    struct pw_loop *loop, struct spa_source *source, uint32_t mask) {
+  return pw_loop_update_io(loop, source, mask);
+}
+static inline struct spa_source *ph_loop_add_timer(
+    struct pw_loop *loop, spa_source_timer_func_t func, void *data) {
+  return pw_loop_add_timer(loop, func, data);
+}
+static inline int ph_loop_update_timer(
+    struct pw_loop *loop, struct spa_source *source, struct timespec *value,
+    struct timespec *interval) {
+  return pw_loop_update_timer(loop, source, value, interval, false);
+}
+static inline struct spa_source *ph_loop_add_signal(
+    struct pw_loop *loop, int number, spa_source_signal_func_t func, void *data) {
+  return pw_loop_add_signal(loop, number, func, data);
+}
+static inline struct spa_source *ph_loop_add_event(
+    struct pw_loop *loop, spa_source_event_func_t func, void *data) {
+  return pw_loop_add_event(loop, func, data);
+}
+static inline int ph_loop_signal_event(struct pw_loop *loop, struct spa_source *source) {
+  return pw_loop_signal_event(loop, source);
+}
+static inline void ph_loop_destroy_source(struct pw_loop *loop, struct spa_source *source) {
+  pw_loop_destroy_source(loop, source);
+}
+
+static inline int ph_core_add_listener(
+    struct pw_core *core, struct spa_hook *hook, const struct pw_core_events *events, void *data) {
+  return pw_core_add_listener(core, hook, events, data);
+}
+static inline int ph_core_sync(struct pw_core *core) { return pw_core_sync(core, PW_ID_CORE, 0); }
+static inline int ph_registry_add_listener(
+    struct pw_registry *registry, struct spa_hook *hook, const struct pw_registry_events *events,
+    void *data) {
+  return pw_registry_add_listener(registry, hook, events, data);
+}
+static inline void ph_registry_destroy(struct pw_registry *registry) {
+  pw_proxy_destroy((struct pw_proxy *)registry);
+}
+static inline bool ph_is_node(const char *type) {
+  return spa_streq(type, PW_TYPE_INTERFACE_Node);
+}
+
+// Parameters of a stream. The pods lie in the caller's buffer and live as long.
+
+struct ph_format_wish {
+  const uint32_t *formats;  // the first is liked best
+  uint32_t format_count;
+  uint32_t max_size;   // pixels, each way
+  uint32_t frame_rate; // frames a second, at most
+};
+static inline const struct spa_pod *ph_build_format(
+    uint8_t *buffer, uint32_t size, const struct ph_format_wish *wish) {
+  struct spa_pod_builder b = SPA_POD_BUILDER_INIT(buffer, size);
+  struct spa_pod_frame object, choice;
+  spa_pod_builder_push_object(&b, &object, SPA_TYPE_OBJECT_Format, SPA_PARAM_EnumFormat);
+  spa_pod_builder_add(
+      &b, SPA_FORMAT_mediaType, SPA_POD_Id(SPA_MEDIA_TYPE_video), SPA_FORMAT_mediaSubtype,
+      SPA_POD_Id(SPA_MEDIA_SUBTYPE_raw), 0);
+  spa_pod_builder_prop(&b, SPA_FORMAT_VIDEO_format, 0);
+  spa_pod_builder_push_choice(&b, &choice, SPA_CHOICE_Enum, 0);
+  spa_pod_builder_id(&b, wish->formats[0]);
+  for (uint32_t i = 0; i < wish->format_count; i++) spa_pod_builder_id(&b, wish->formats[i]);
+  spa_pod_builder_pop(&b, &choice);
+  spa_pod_builder_add(
+      &b, SPA_FORMAT_VIDEO_size,
+      SPA_POD_CHOICE_RANGE_Rectangle(
+          &SPA_RECTANGLE(1920, 1080), &SPA_RECTANGLE(1, 1),
+          &SPA_RECTANGLE(wish->max_size, wish->max_size)),
+      SPA_FORMAT_VIDEO_framerate,
+      SPA_POD_CHOICE_RANGE_Fraction(
+          &SPA_FRACTION(wish->frame_rate, 1), &SPA_FRACTION(0, 1), &SPA_FRACTION(1000, 1)),
+      SPA_FORMAT_VIDEO_maxFramerate,
+      SPA_POD_CHOICE_RANGE_Fraction(
+          &SPA_FRACTION(wish->frame_rate, 1), &SPA_FRACTION(0, 1),
+          &SPA_FRACTION(wish->frame_rate, 1)),
+      0);
+  return (const struct spa_pod *)spa_pod_builder_pop(&b, &object);
+}
+
+struct ph_buffer_wish {
+  int32_t count, min_count, max_count;
+  int32_t data_types; // bits of 1 << enum spa_data_type
+};
+static inline const struct spa_pod *ph_build_buffers(
+    struct spa_pod_builder *b, const struct ph_buffer_wish *wish) {
+  return (const struct spa_pod *)spa_pod_builder_add_object(
+      b, SPA_TYPE_OBJECT_ParamBuffers, SPA_PARAM_Buffers, SPA_PARAM_BUFFERS_buffers,
+      SPA_POD_CHOICE_RANGE_Int(wish->count, wish->min_count, wish->max_count),
+      SPA_PARAM_BUFFERS_dataType, SPA_POD_CHOICE_FLAGS_Int(wish->data_types));
+}
+static inline const struct spa_pod *ph_build_meta(
+    struct spa_pod_builder *b, uint32_t type, int32_t size, int32_t min_size) {
+  return (const struct spa_pod *)spa_pod_builder_add_object(
+      b, SPA_TYPE_OBJECT_ParamMeta, SPA_PARAM_Meta, SPA_PARAM_META_type, SPA_POD_Id(type),
+      SPA_PARAM_META_size, SPA_POD_CHOICE_RANGE_Int(size, min_size, size));
+}
+
+// What the producer may write at any time: each field is read once, into a copy of ours.
+
+static inline struct spa_chunk ph_read_chunk(const struct spa_data *data) {
+  const volatile struct spa_chunk *chunk = data->chunk;
+  struct spa_chunk copy = {
+      .offset = chunk->offset, .size = chunk->size, .stride = chunk->stride, .flags = chunk->flags};
+  return copy;
+}
+static inline struct spa_meta_header ph_read_header(const struct spa_meta_header *shared) {
+  const volatile struct spa_meta_header *header = shared;
+  struct spa_meta_header copy = {.flags = header->flags, .pts = header->pts};
+  return copy;
+}
+static inline struct spa_region ph_read_region(const struct spa_meta_region *shared) {
+  const volatile struct spa_region *region = &shared->region;
+  struct spa_region copy = {
+      .position = {.x = region->position.x, .y = region->position.y},
+      .size = {.width = region->size.width, .height = region->size.height}};
+  return copy;
+}
+static inline uint32_t ph_read_transform(const struct spa_meta_videotransform *shared) {
+  return *(const volatile uint32_t *)&shared->transform;
+}

@@ -1,0 +1,77 @@
+import Glibc
+import PipeWire
+import Synchronization
+
+/// Holds the newest frame between the loop, which puts, and the encoder's thread, which takes.
+///
+/// Unchecked: `frame`, `isWoken` are guarded by `lock`.
+@safe
+final class FrameSlot: @unchecked Sendable {
+  private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let change = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  private var frame: Frame?
+  private var isWoken = false
+  private let replaced = Atomic(0)
+
+  /// Frames that nobody took before a newer one came.
+  var replacedCount: Int { replaced.load(ordering: .relaxed) }
+
+  init() {
+    var attributes = pthread_condattr_t()
+    unsafe pthread_condattr_init(&attributes)
+    unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    unsafe pthread_cond_init(change, &attributes)
+    unsafe pthread_condattr_destroy(&attributes)
+    unsafe pthread_mutex_init(lock, nil)
+  }
+
+  deinit {
+    unsafe pthread_cond_destroy(change)
+    unsafe pthread_mutex_destroy(lock)
+    unsafe change.deallocate()
+    unsafe lock.deallocate()
+  }
+
+  /// Puts a frame in the place of the one there, whose damage it takes over.
+  func put(_ newest: consuming Frame) {
+    unsafe pthread_mutex_lock(lock)
+    let old = frame.take()
+    if let old {
+      replaced.add(1, ordering: .relaxed)
+      if let damage = newest.damage { newest.damage = old.damage.map(damage.union) }
+    }
+    frame = consume newest
+    unsafe pthread_cond_signal(change)
+    unsafe pthread_mutex_unlock(lock)
+  }
+
+  /// Takes the frame that is there, if any.
+  func take() -> Frame? {
+    unsafe pthread_mutex_lock(lock)
+    defer { unsafe pthread_mutex_unlock(lock) }
+    return frame.take()
+  }
+
+  /// Waits for a frame; nil at the deadline, in nanoseconds of CLOCK_MONOTONIC, or when woken.
+  func take(waitingUntil deadline: Int64) -> Frame? {
+    var time = timespec(
+      tv_sec: Int(deadline / 1_000_000_000), tv_nsec: Int(deadline % 1_000_000_000))
+    unsafe pthread_mutex_lock(lock)
+    defer {
+      isWoken = false
+      unsafe pthread_mutex_unlock(lock)
+    }
+    while frame == nil, !isWoken {
+      if unsafe pthread_cond_timedwait(change, lock, &time) != 0 { break }
+    }
+    return frame.take()
+  }
+
+  /// Makes the waiting taker, or the next one to wait, look at what else there is to do.
+  func wake() {
+    unsafe pthread_mutex_lock(lock)
+    isWoken = true
+    unsafe pthread_cond_signal(change)
+    unsafe pthread_mutex_unlock(lock)
+  }
+}

@@ -1,0 +1,162 @@
+import PipeWire
+import Posix
+import Report
+
+/// One node's pictures as frames: a screencast through the portal's connection, or any node.
+final class PipeWireSource: ScreenSource {
+  /// How the node is found.
+  enum Target: Equatable, Sendable {
+    /// Its number, as the portal names it.
+    case id(UInt32)
+    /// `node.name` or `object.serial`, as a user names it.
+    case nameOrSerial(String)
+  }
+
+  // A producer's clock is not believed beyond this much, in nanoseconds.
+  private static let oldestPTS: Int64 = 5_000_000_000
+
+  private let loop: Loop
+  private let slot: FrameSlot
+  private let target: Target
+  private let frameRate: Int
+  private let onEvent: (SourceEvent) -> Void
+  private var remote: OwnedFD?
+  private var mailbox: EventMailbox?
+  private var connection: Connection?
+  private var stream: Stream?
+  private var node: Connection.Node?
+  private var lastPTS: Int64 = 0
+  private var transform: UInt32 = 0
+  /// What became of the pictures that came so far, but for what the stream that runs counts.
+  private var settled = FrameCounts()
+
+  /// `remote` is a connection to PipeWire that the portal opened; nil stands for the user's own.
+  init(
+    loop: Loop, slot: FrameSlot, target: Target, remote: consuming OwnedFD? = nil, frameRate: Int,
+    onEvent: @escaping (SourceEvent) -> Void
+  ) {
+    self.loop = loop
+    self.slot = slot
+    self.target = target
+    self.remote = remote
+    self.frameRate = frameRate
+    self.onEvent = onEvent
+  }
+
+  var isAlive: Bool { connection != nil }
+
+  var counts: FrameCounts {
+    FrameCounts(
+      taken: settled.taken, replaced: settled.replaced + (stream?.replacedCount ?? 0),
+      rejected: settled.rejected + (stream?.rejectedCount ?? 0))
+  }
+
+  func start() {
+    do {
+      mailbox = try EventMailbox(loop: loop) { [weak self] in self?.deliver($0) }
+      let connection = try Connection(loop: loop, fd: remote.take())
+      connection.onNodeRemoved = { [unowned self] removed in
+        if removed.id == node?.id { end(.finished, "the screen's PipeWire node is gone") }
+      }
+      connection.onLost = { [unowned self] in end(.unavailable, "PipeWire's daemon is gone") }
+      connection.roundTrip { [unowned self] in connectStream() }
+      self.connection = connection
+    } catch {
+      stop()
+      onEvent(
+        .ended(
+          SourceEnd(
+            code: .unavailable,
+            text: "PipeWire cannot be reached (\(error)): start its service, pipewire")))
+    }
+  }
+
+  func stop() {
+    mailbox?.close()
+    mailbox = nil
+    settled = counts
+    stream = nil
+    connection = nil
+  }
+
+  private func connectStream() {
+    guard let connection else { return }
+    guard let node = find(in: connection.nodes) else {
+      return end(.unavailable, "no PipeWire node \(target): see `pw-cli ls Node`")
+    }
+    self.node = node
+    do {
+      let stream = try Stream(
+        connection: connection, loop: loop, name: "porthole-capture", observer: self)
+      self.stream = stream
+      try stream.connect(to: node, frameRate: frameRate)
+    } catch {
+      end(.unavailable, "PipeWire gave no stream: \(error)")
+    }
+  }
+
+  private func find(in nodes: [Connection.Node]) -> Connection.Node? {
+    switch target {
+    case .id(let id): nodes.first { $0.id == id }
+    case .nameOrSerial(let word):
+      nodes.first { $0.name == word } ?? nodes.first { $0.serial == word }
+    }
+  }
+
+  private func end(_ code: ExitCode, _ text: String) {
+    mailbox?.post(.ended(SourceEnd(code: code, text: text)))
+  }
+
+  private func deliver(_ event: SourceEvent) {
+    if case .ended = event { stop() }
+    onEvent(event)
+  }
+}
+
+extension PipeWireSource: StreamObserver {
+  func streamAgreed(on format: VideoFormat) {
+    mailbox?.post(.format(width: format.width, height: format.height))
+  }
+
+  func streamTook(_ lease: consuming BufferLease, _ layout: PictureLayout) {
+    if layout.transform != transform {
+      transform = layout.transform
+      Log.note("the screen's pictures are turned (PipeWire's transform \(transform))")
+    }
+    guard
+      let frame = Frame(
+        lease: lease, offset: layout.offset, format: layout.pixel, width: layout.width,
+        height: layout.height, stride: layout.stride, pts: pts(of: layout), damage: layout.damage)
+    else {
+      settled.rejected += 1
+      return
+    }
+    settled.taken += 1
+    slot.put(frame)
+  }
+
+  func streamEnded(_ end: StreamEnd) {
+    switch end {
+    case .neverStarted:
+      self.end(
+        .unavailable,
+        "PipeWire did not link the stream to its node: is its session manager, wireplumber, running?")
+    case .unlinked:
+      // A node that went is announced after the stream's own end.
+      connection?.roundTrip { [unowned self] in
+        self.end(
+          .unavailable,
+          "PipeWire took the stream off the screen's node: is its session manager running?")
+      }
+    case .failed(let text): self.end(.unavailable, "the PipeWire stream failed: \(text)")
+    }
+  }
+
+  /// The producer's time where it can be right, and never one that was given before.
+  private func pts(of layout: PictureLayout) -> Int64 {
+    let now = MonotonicClock.now()
+    let claimed = layout.pts.flatMap { $0 <= now && now - $0 < Self.oldestPTS ? $0 : nil } ?? now
+    lastPTS = max(claimed, lastPTS + 1)
+    return lastPTS
+  }
+}

@@ -1,0 +1,42 @@
+import Report
+
+/// Where frames come from; everything on the loop's thread, but the frames it puts in the slot.
+protocol ScreenSource: AnyObject {
+  /// Whether the source was started and has not ended. A still screen is alive without a frame.
+  var isAlive: Bool { get }
+
+  /// What became of the pictures that came so far.
+  var counts: FrameCounts { get }
+
+  /// Begins; what goes wrong, now or later, comes as `.ended`.
+  func start()
+
+  /// Gives up everything it holds, in the order its makers need; no event comes after it.
+  func stop()
+}
+
+/// What became of a source's pictures.
+struct FrameCounts: Equatable, Sendable {
+  /// Put into the slot.
+  var taken = 0
+  /// Overtaken by a newer one before they got there.
+  var replaced = 0
+  /// No pictures at all, or none for want of a buffer.
+  var rejected = 0
+}
+
+/// What a source tells, on the loop's thread.
+enum SourceEvent: Sendable {
+  /// The size of the frames that follow.
+  case format(width: Int, height: Int)
+  /// No frame follows.
+  case ended(SourceEnd)
+}
+
+/// Why a source ended.
+struct SourceEnd: Error, Equatable, Sendable {
+  /// What the process exits with for it.
+  let code: ExitCode
+  /// One line: what happened, and what to do where something can be done.
+  let text: String
+}

@@ -1,0 +1,76 @@
+import Glibc
+import PipeWire
+import Posix
+import Report
+
+/// The screen that the user picks in the desktop's own dialog.
+final class PortalSource: ScreenSource {
+  // Between the stream's end and the session's: xdg-desktop-portal-wlr 0.7.0 crashes when a session
+  // ends under a running stream, and learns of the stream's end from another process.
+  private static let settleTime = Duration.milliseconds(50)
+
+  private let loop: Loop
+  private let slot: FrameSlot
+  private let wishes: ScreenCastPortal.Wishes
+  private let frameRate: Int
+  private let onEvent: (SourceEvent) -> Void
+  private var mailbox: EventMailbox?
+  private var portal: ScreenCastPortal?
+  private var stream: PipeWireSource?
+
+  init(
+    loop: Loop, slot: FrameSlot, wishes: ScreenCastPortal.Wishes, frameRate: Int,
+    onEvent: @escaping (SourceEvent) -> Void
+  ) {
+    self.loop = loop
+    self.slot = slot
+    self.wishes = wishes
+    self.frameRate = frameRate
+    self.onEvent = onEvent
+  }
+
+  deinit { stop() }
+
+  var isAlive: Bool { portal != nil }
+
+  var counts: FrameCounts { stream?.counts ?? FrameCounts() }
+
+  func start() {
+    do {
+      mailbox = try EventMailbox(loop: loop) { [weak self] in self?.deliver($0) }
+    } catch {
+      return onEvent(.ended(SourceEnd(code: .bug, text: "the loop: \(error)")))
+    }
+    let portal = ScreenCastPortal(
+      loop: loop, wishes: wishes, onGrant: { [unowned self] grant in capture(grant) },
+      onEnd: { [unowned self] end in mailbox?.post(.ended(end)) })
+    self.portal = portal
+    portal.start()
+  }
+
+  func stop() {
+    mailbox?.close()
+    mailbox = nil
+    if let stream, portal != nil {
+      stream.stop()
+      var settle = timespec(tv_sec: 0, tv_nsec: Int(Self.settleTime.nanoseconds))
+      unsafe nanosleep(&settle, nil)
+    }
+    portal?.close()
+    portal = nil
+  }
+
+  private func capture(_ grant: consuming ScreenCastPortal.Grant) {
+    let id = grant.nodeID
+    let stream = PipeWireSource(
+      loop: loop, slot: slot, target: .id(id), remote: grant.remote, frameRate: frameRate
+    ) { [unowned self] event in mailbox?.post(event) }
+    self.stream = stream
+    stream.start()
+  }
+
+  private func deliver(_ event: SourceEvent) {
+    if case .ended = event { stop() }
+    onEvent(event)
+  }
+}

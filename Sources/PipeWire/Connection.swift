@@ -1,0 +1,121 @@
+import CPipeWire
+import Glibc
+package import Posix
+
+/// A connection to a PipeWire daemon, and the nodes it shows. Loop thread only.
+///
+/// Nothing here may be dropped inside one of its own callbacks: take it to an event first.
+@safe
+package final class Connection {
+  /// A node of the graph, as its daemon announced it.
+  package struct Node: Equatable, Sendable {
+    package let id: UInt32
+    /// Never used twice, as `id` is.
+    package let serial: String?
+    package let name: String?
+  }
+
+  let core: OpaquePointer
+  private let loop: Loop
+  private let context: OpaquePointer
+  private var registry: OpaquePointer?
+  private var coreListener: Listener<pw_core_events>?
+  private var registryListener: Listener<pw_registry_events>?
+  private var roundTrips: [() -> Void] = []
+
+  /// The nodes that are there; complete after the first round trip.
+  package private(set) var nodes: [Node] = []
+  /// Called when a node has left the graph.
+  package var onNodeRemoved: ((Node) -> Void)?
+  /// Called when the daemon is gone; nothing follows.
+  package var onLost: (() -> Void)?
+
+  /// Connects to the daemon of the environment, or through `fd`, which it takes over either way.
+  package init(loop: Loop, fd: consuming OwnedFD? = nil) throws(PipeWireError) {
+    self.loop = loop
+    unsafe context = try check(pw_context_new(loop.raw, nil, 0), "pw_context_new")
+    let connected =
+      if let fd {
+        unsafe pw_context_connect_fd(context, fd.release(), nil, 0)
+      } else {
+        unsafe pw_context_connect(context, nil, 0)
+      }
+    guard let connected = unsafe connected else {
+      let code = errno
+      unsafe pw_context_destroy(context)
+      throw PipeWireError(call: "pw_context_connect", code: code)
+    }
+    unsafe core = connected
+    listen()
+  }
+
+  /// Calls `body` once the daemon has answered, and so has told all that came before.
+  package func roundTrip(_ body: @escaping () -> Void) {
+    roundTrips.append(body)
+    unsafe ph_core_sync(core)
+  }
+
+  deinit {
+    registryListener = nil
+    coreListener = nil
+    if let registry = unsafe registry { unsafe ph_registry_destroy(registry) }
+    unsafe pw_core_disconnect(core)
+    unsafe pw_context_destroy(context)
+  }
+
+  private func listen() {
+    let this = unsafe Unmanaged.passUnretained(self).toOpaque()
+    let coreEvents = Listener(Self.coreEvents)
+    unsafe ph_core_add_listener(core, coreEvents.hook, coreEvents.events, this)
+    coreListener = coreEvents
+    guard let added = unsafe pw_core_get_registry(core, UInt32(PW_VERSION_REGISTRY), 0) else {
+      return
+    }
+    unsafe registry = added
+    let registryEvents = Listener(Self.registryEvents)
+    unsafe ph_registry_add_listener(added, registryEvents.hook, registryEvents.events, this)
+    registryListener = registryEvents
+  }
+
+  private static var coreEvents: pw_core_events {
+    var events = pw_core_events()
+    events.version = UInt32(PW_VERSION_CORE_EVENTS)
+    unsafe events.done = { context, id, _ in
+      let connection = unsafe Unmanaged<Connection>.fromOpaque(context!).takeUnretainedValue()
+      guard id == PW_ID_CORE, !connection.roundTrips.isEmpty else { return }
+      connection.roundTrips.removeFirst()()
+    }
+    // Other errors end one object, which is told itself, or nothing: a node that vanishes under a
+    // stream gives "unknown resource".
+    unsafe events.error = { context, id, _, result, _ in
+      let connection = unsafe Unmanaged<Connection>.fromOpaque(context!).takeUnretainedValue()
+      if id == PW_ID_CORE, result == -EPIPE { connection.onLost?() }
+    }
+    return events
+  }
+
+  private static var registryEvents: pw_registry_events {
+    var events = pw_registry_events()
+    events.version = UInt32(PW_VERSION_REGISTRY_EVENTS)
+    unsafe events.global = { context, id, _, type, _, properties in
+      guard unsafe ph_is_node(type) else { return }
+      let connection = unsafe Unmanaged<Connection>.fromOpaque(context!).takeUnretainedValue()
+      unsafe connection.nodes.append(
+        Node(
+          id: id, serial: lookUp(PW_KEY_OBJECT_SERIAL, in: properties),
+          name: lookUp(PW_KEY_NODE_NAME, in: properties)))
+    }
+    unsafe events.global_remove = { context, id in
+      let connection = unsafe Unmanaged<Connection>.fromOpaque(context!).takeUnretainedValue()
+      guard let index = connection.nodes.firstIndex(where: { $0.id == id }) else { return }
+      connection.onNodeRemoved?(connection.nodes.remove(at: index))
+    }
+    return events
+  }
+}
+
+private func lookUp(_ key: String, in properties: UnsafePointer<spa_dict>?) -> String? {
+  guard let properties = unsafe properties, let value = unsafe spa_dict_lookup(properties, key)
+  else { return nil }
+  return unsafe String(cString: value)
+}

@@ -1,0 +1,169 @@
+import CPipeWire
+
+/// A rectangle in pixels; `x` and `y` are its top left corner.
+package struct Rectangle: Equatable, Sendable {
+  package let x, y, width, height: Int
+
+  package init(x: Int, y: Int, width: Int, height: Int) {
+    self.x = x
+    self.y = y
+    self.width = width
+    self.height = height
+  }
+
+  /// The smallest rectangle around both.
+  package func union(_ other: Rectangle) -> Rectangle {
+    Rectangle(
+      left: min(x, other.x), top: min(y, other.y),
+      right: max(right, other.right), bottom: max(bottom, other.bottom))
+  }
+
+  /// What both cover; nil when that is nothing.
+  package func intersection(_ other: Rectangle) -> Rectangle? {
+    let common = Rectangle(
+      left: max(x, other.x), top: max(y, other.y),
+      right: min(right, other.right), bottom: min(bottom, other.bottom))
+    return common.width > 0 && common.height > 0 ? common : nil
+  }
+
+  private var right: Int { x + width }
+  private var bottom: Int { y + height }
+
+  private init(left: Int, top: Int, right: Int, bottom: Int) {
+    self.init(x: left, y: top, width: right - left, height: bottom - top)
+  }
+}
+
+/// How a pixel's four bytes stand in memory, lowest address first; `x` is unused.
+package enum PixelFormat: CaseIterable, Sendable {
+  case bgrx, bgra, rgbx, rgba
+
+  package static let byteCount = 4
+}
+
+/// What a stream and its producer agreed on.
+package struct VideoFormat: Equatable, Sendable {
+  package let pixel: PixelFormat
+  package let width: Int
+  package let height: Int
+}
+
+/// Where a picture's pixels lie in its buffer, and what its producer said of them.
+package struct PictureLayout: Sendable {
+  package let pixel: PixelFormat
+  /// Of the first pixel, in bytes from the buffer's start.
+  package let offset: Int
+  /// From one row's first byte to the next one's.
+  package let stride: Int
+  /// Of the part to show.
+  package let width: Int
+  package let height: Int
+  /// In nanoseconds of CLOCK_MONOTONIC, as far as the producer is right; nil when it gave none.
+  package let pts: Int64?
+  /// `SPA_META_TRANSFORMATION_*`: how the picture was turned before it got here.
+  package let transform: UInt32
+  /// What may have changed since the last picture taken; nil says anything may have.
+  package internal(set) var damage: Rectangle?
+}
+
+extension PictureLayout {
+  /// Reads what stands beside a buffer's pixels; nil when that is no picture.
+  init?(_ buffer: UnsafePointer<spa_buffer>, byteCount: Int, format: VideoFormat) {
+    let chunk = unsafe ph_read_chunk(&buffer.pointee.datas[0])
+    let header: spa_meta_header? = unsafe meta(SPA_META_Header, of: buffer).map {
+      unsafe ph_read_header($0)
+    }
+    let isCorrupted =
+      UInt32(bitPattern: chunk.flags) & SPA_CHUNK_FLAG_CORRUPTED != 0
+      || (header?.flags ?? 0) & UInt32(SPA_META_HEADER_FLAG_CORRUPTED) != 0
+    // A stride of 0 stands for rows without a gap: GStreamer's sink gives none.
+    let rowByteCount = format.width * PixelFormat.byteCount
+    let stride = chunk.stride == 0 ? rowByteCount : Int(chunk.stride)
+    guard !isCorrupted, stride >= rowByteCount,
+      (format.height - 1) * stride + rowByteCount <= Int(chunk.size),
+      Int(chunk.offset) + Int(chunk.size) <= byteCount
+    else { return nil }
+
+    let whole = Rectangle(x: 0, y: 0, width: format.width, height: format.height)
+    let shown =
+      unsafe Rectangle.first(of: SPA_META_VideoCrop, in: buffer)?.intersection(whole) ?? whole
+    self.init(
+      pixel: format.pixel,
+      offset: Int(chunk.offset) + shown.y * stride + shown.x * PixelFormat.byteCount,
+      stride: stride, width: shown.width, height: shown.height,
+      pts: header.flatMap { $0.pts > 0 ? $0.pts : nil },
+      transform: unsafe meta(SPA_META_VideoTransform, of: buffer).map {
+        unsafe ph_read_transform($0)
+      } ?? 0,
+      damage: unsafe Self.damage(of: buffer, shown: shown))
+  }
+
+  /// The regions' common hull, counted from the shown part's corner.
+  private static func damage(of buffer: UnsafePointer<spa_buffer>, shown: Rectangle) -> Rectangle? {
+    var hull: Rectangle?
+    unsafe Rectangle.each(of: SPA_META_VideoDamage, in: buffer) { region in
+      hull = hull?.union(region) ?? region
+    }
+    guard let seen = hull?.intersection(shown) else { return nil }
+    return Rectangle(
+      x: seen.x - shown.x, y: seen.y - shown.y, width: seen.width, height: seen.height)
+  }
+}
+
+private func meta<Meta>(_ type: spa_meta_type, of buffer: UnsafePointer<spa_buffer>)
+  -> UnsafePointer<Meta>?
+{
+  unsafe UnsafePointer(
+    spa_buffer_find_meta_data(buffer, type.rawValue, MemoryLayout<Meta>.size)?
+      .assumingMemoryBound(to: Meta.self))
+}
+
+extension Rectangle {
+  fileprivate static func first(of type: spa_meta_type, in buffer: UnsafePointer<spa_buffer>)
+    -> Rectangle?
+  {
+    var found: Rectangle?
+    unsafe each(of: type, in: buffer) { if found == nil { found = $0 } }
+    return found
+  }
+
+  /// The first region that is empty ends the list.
+  fileprivate static func each(
+    of type: spa_meta_type, in buffer: UnsafePointer<spa_buffer>, _ body: (Rectangle) -> Void
+  ) {
+    guard let list = unsafe spa_buffer_find_meta(buffer, type.rawValue) else { return }
+    let count = unsafe Int(list.pointee.size) / MemoryLayout<spa_meta_region>.size
+    for index in 0..<count {
+      let region = unsafe ph_read_region(
+        list.pointee.data.assumingMemoryBound(to: spa_meta_region.self) + index)
+      guard region.size.width > 0, region.size.height > 0 else { return }
+      body(
+        Rectangle(
+          x: Int(region.position.x), y: Int(region.position.y), width: Int(region.size.width),
+          height: Int(region.size.height)))
+    }
+  }
+}
+
+/// The damage since the last picture that was taken, those passed over included.
+enum CarriedDamage {
+  case none
+  case part(Rectangle)
+  case whole
+
+  /// Adds a picture's damage; nil says anything may have changed.
+  mutating func add(_ damage: Rectangle?) {
+    switch (self, damage) {
+    case (.whole, _), (_, nil): self = .whole
+    case (.none, let damage?): self = .part(damage)
+    case (.part(let carried), let damage?): self = .part(carried.union(damage))
+    }
+  }
+
+  /// Gives what was carried, as a picture's damage, and begins anew.
+  mutating func take() -> Rectangle? {
+    defer { self = .none }
+    if case .part(let damage) = self { return damage }
+    return nil
+  }
+}

@@ -1,0 +1,279 @@
+import CPipeWire
+import Glibc
+import Posix
+
+/// What a stream tells, on the loop's thread, inside the stream's own callbacks: the stream must
+/// not be dropped there.
+package protocol StreamObserver: AnyObject {
+  /// The pictures that follow have this format.
+  func streamAgreed(on format: VideoFormat)
+  /// A picture came; its buffer goes back to the producer with the lease.
+  func streamTook(_ lease: consuming BufferLease, _ layout: PictureLayout)
+  /// No picture follows.
+  func streamEnded(_ end: StreamEnd)
+}
+
+/// Why a stream has no more pictures.
+package enum StreamEnd: Error, Equatable, Sendable {
+  /// Nobody linked the stream to its node, or no buffers came.
+  case neverStarted
+  /// The node, or the link to it, is gone.
+  case unlinked
+  /// PipeWire's own words.
+  case failed(String)
+}
+
+/// A video stream from one node, which is never moved to another: a session manager may otherwise
+/// put a camera in the place of a screen that went away. Loop thread only.
+@safe
+package final class Stream {
+  // One being read, one waiting for the reader, one with the producer; more is its memory.
+  private static let bufferCount: Int32 = 3
+  private static let minBufferCount: Int32 = 2
+  // Some producers insist on as many; no more than that are kept track of.
+  private static let maxBufferCount: Int32 = 8
+  private static let maxSize: UInt32 = 8192
+  // As many regions of damage as xdg-desktop-portal-wlr gives.
+  private static let damageCount = 4
+  // A session manager links within milliseconds, a busy machine within a second or two.
+  private static let startPatience = Duration.seconds(10)
+  // At a new size the buffers are away for 0.1 s, and for good when the producer has died.
+  private static let pausePatience = Duration.seconds(1)
+
+  @safe
+  private struct Buffer {
+    let raw: UnsafeMutablePointer<pw_buffer>
+    let shared: SharedBuffer
+    var isLent = false
+  }
+
+  private let connection: Connection
+  private weak let observer: (any StreamObserver)?
+  private let raw: OpaquePointer
+  private var listener: Listener<pw_stream_events>?
+  private var patience: TimerSource?
+  private var returned: EventSource?
+  private var buffers: [Buffer] = []
+  private var format: VideoFormat?
+  private var carriedDamage = CarriedDamage.whole
+  private var hasStarted = false
+  private var hasEnded = false
+
+  /// Pictures that a newer one had overtaken when they were looked at.
+  package private(set) var replacedCount = 0
+  /// Buffers that held no picture: corrupt, empty, or not as the format says.
+  package private(set) var rejectedCount = 0
+
+  /// Makes a stream that `connect` may use.
+  package init(
+    connection: Connection, loop: Loop, name: String, observer: any StreamObserver
+  ) throws(PipeWireError) {
+    self.connection = connection
+    self.observer = observer
+    unsafe raw = try check(pw_stream_new(connection.core, name, nil), "pw_stream_new")
+    let listener = Listener(Self.events)
+    self.listener = listener
+    unsafe pw_stream_add_listener(
+      raw, listener.hook, listener.events, Unmanaged.passUnretained(self).toOpaque())
+    patience = try loop.addTimer { [unowned self] in
+      end(hasStarted ? .unlinked : .neverStarted)
+    }
+    returned = try loop.addEvent { [weak self] in self?.requeue() }
+  }
+
+  deinit {
+    returned?.remove()
+    patience = nil
+    listener = nil
+    for buffer in buffers { buffer.shared.revoke() }
+    unsafe pw_stream_destroy(raw)
+  }
+
+  /// Asks for `node`'s pictures, at most `frameRate` of them a second.
+  package func connect(to node: Connection.Node, frameRate: Int) throws(PipeWireError) {
+    let properties = unsafe pw_properties_new_string("")
+    for (key, value) in [
+      (PW_KEY_MEDIA_TYPE, "Video"), (PW_KEY_MEDIA_CATEGORY, "Capture"),
+      (PW_KEY_MEDIA_ROLE, "Screen"), (PW_KEY_NODE_DONT_RECONNECT, "true"),
+      (PW_KEY_TARGET_OBJECT, node.serial ?? String(node.id)),
+    ] { unsafe pw_properties_set(properties, key, value) }
+    unsafe pw_stream_update_properties(raw, &properties!.pointee.dict)
+    unsafe pw_properties_free(properties)
+    let flags = PW_STREAM_FLAG_AUTOCONNECT.rawValue | PW_STREAM_FLAG_DONT_RECONNECT.rawValue
+    let result = unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { space in
+      var formats = PixelFormat.allCases.map(\.spa)
+      return unsafe formats.withUnsafeMutableBufferPointer { formats in
+        var wish = unsafe ph_format_wish(
+          formats: formats.baseAddress, format_count: UInt32(formats.count), max_size: Self.maxSize,
+          frame_rate: UInt32(frameRate))
+        var params = unsafe ph_build_format(space.baseAddress, UInt32(space.count), &wish)
+        return unsafe pw_stream_connect(
+          raw, SPA_DIRECTION_INPUT, node.id, pw_stream_flags(rawValue: flags), &params, 1)
+      }
+    }
+    try PipeWire.check(result, "pw_stream_connect")
+    patience?.arm(after: Self.startPatience)
+  }
+
+  // MARK: inside libpipewire's callbacks
+
+  private static var events: pw_stream_events {
+    var events = pw_stream_events()
+    events.version = UInt32(PW_VERSION_STREAM_EVENTS)
+    unsafe events.state_changed = { context, _, state, message in
+      unsafe stream(context).stateChanged(state, message.map { unsafe String(cString: $0) })
+    }
+    unsafe events.param_changed = { context, id, param in
+      if id == SPA_PARAM_Format.rawValue { unsafe stream(context).formatChanged(param) }
+    }
+    unsafe events.add_buffer = { context, buffer in unsafe stream(context).add(buffer!) }
+    unsafe events.remove_buffer = { context, buffer in unsafe stream(context).remove(buffer!) }
+    unsafe events.process = { context in unsafe stream(context).takeNewest() }
+    return events
+  }
+
+  private func stateChanged(_ state: pw_stream_state, _ message: String?) {
+    switch state {
+    case PW_STREAM_STATE_ERROR: end(.failed(message ?? "stream error"))
+    case PW_STREAM_STATE_UNCONNECTED: end(hasStarted ? .unlinked : .neverStarted)
+    default: break
+    }
+  }
+
+  private func formatChanged(_ param: UnsafePointer<spa_pod>?) {
+    format = nil
+    guard let param = unsafe param else { return }
+    var info = spa_video_info_raw()
+    guard unsafe spa_format_video_raw_parse(param, &info) >= 0,
+      let pixel = PixelFormat.allCases.first(where: { $0.spa == info.format.rawValue }),
+      info.size.width > 0, info.size.width <= Self.maxSize,
+      info.size.height > 0, info.size.height <= Self.maxSize
+    else { return end(.failed("the producer chose a format that was not offered")) }
+    let agreed = VideoFormat(
+      pixel: pixel, width: Int(info.size.width), height: Int(info.size.height))
+    format = agreed
+    carriedDamage = .whole
+    askForBuffers()
+    observer?.streamAgreed(on: agreed)
+  }
+
+  private func askForBuffers() {
+    unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2048) { space in
+      var builder = unsafe spa_pod_builder()
+      unsafe spa_pod_builder_init(&builder, space.baseAddress, UInt32(space.count))
+      var wish = ph_buffer_wish(
+        count: Self.bufferCount, min_count: Self.minBufferCount, max_count: Self.maxBufferCount,
+        data_types: 1 << SPA_DATA_MemFd.rawValue | 1 << SPA_DATA_MemPtr.rawValue)
+      let region = MemoryLayout<spa_meta_region>.size
+      var params = unsafe [
+        ph_build_buffers(&builder, &wish),
+        buildMeta(&builder, SPA_META_Header, MemoryLayout<spa_meta_header>.size),
+        buildMeta(&builder, SPA_META_VideoCrop, region),
+        buildMeta(&builder, SPA_META_VideoTransform, MemoryLayout<spa_meta_videotransform>.size),
+        buildMeta(&builder, SPA_META_VideoDamage, Self.damageCount * region, least: region),
+      ]
+      unsafe pw_stream_update_params(raw, &params, UInt32(params.count))
+    }
+  }
+
+  private func add(_ buffer: UnsafeMutablePointer<pw_buffer>) {
+    guard let returned, buffers.count < Self.maxBufferCount else { return }
+    do throws(PosixError) {
+      let shared = unsafe try SharedBuffer(of: buffer.pointee.buffer, returned: returned)
+      unsafe buffers.append(Buffer(raw: buffer, shared: shared))
+      hasStarted = true
+      patience?.disarm()
+    } catch {
+      end(.failed("\(error)"))
+    }
+  }
+
+  private func remove(_ buffer: UnsafeMutablePointer<pw_buffer>) {
+    guard let index = buffers.firstIndex(where: { unsafe $0.raw == buffer }) else { return }
+    buffers.remove(at: index).shared.revoke()
+    if buffers.isEmpty { patience?.arm(after: Self.pausePatience) }
+  }
+
+  private func takeNewest() {
+    var newest: (index: Int, layout: PictureLayout)?
+    while let buffer = unsafe pw_stream_dequeue_buffer(raw) {
+      guard let index = buffers.firstIndex(where: { unsafe $0.raw == buffer }), let format,
+        let layout = unsafe PictureLayout(
+          buffer.pointee.buffer, byteCount: buffers[index].shared.byteCount, format: format)
+      else {
+        rejectedCount += 1
+        unsafe pw_stream_queue_buffer(raw, buffer)
+        continue
+      }
+      if let older = newest {
+        replacedCount += 1
+        unsafe pw_stream_queue_buffer(raw, buffers[older.index].raw)
+      }
+      carriedDamage.add(layout.damage)
+      newest = (index, layout)
+    }
+    guard let (index, last) = newest else { return }
+    var layout = last
+    layout.damage = carriedDamage.take()
+    buffers[index].isLent = true
+    observer?.streamTook(buffers[index].shared.lend(), layout)
+  }
+
+  private func requeue() {
+    for index in buffers.indices where buffers[index].isLent && buffers[index].shared.collect() {
+      buffers[index].isLent = false
+      unsafe pw_stream_queue_buffer(raw, buffers[index].raw)
+    }
+  }
+
+  private func end(_ end: StreamEnd) {
+    guard !hasEnded else { return }
+    hasEnded = true
+    patience?.disarm()
+    observer?.streamEnded(end)
+  }
+}
+
+private func stream(_ context: UnsafeMutableRawPointer?) -> Stream {
+  unsafe Unmanaged<Stream>.fromOpaque(context!).takeUnretainedValue()
+}
+
+private func buildMeta(
+  _ builder: UnsafeMutablePointer<spa_pod_builder>, _ type: spa_meta_type, _ byteCount: Int,
+  least: Int? = nil
+) -> UnsafePointer<spa_pod>? {
+  unsafe ph_build_meta(builder, type.rawValue, Int32(byteCount), Int32(least ?? byteCount))
+}
+
+extension PixelFormat {
+  fileprivate var spa: UInt32 {
+    switch self {
+    case .bgrx: SPA_VIDEO_FORMAT_BGRx.rawValue
+    case .bgra: SPA_VIDEO_FORMAT_BGRA.rawValue
+    case .rgbx: SPA_VIDEO_FORMAT_RGBx.rawValue
+    case .rgba: SPA_VIDEO_FORMAT_RGBA.rawValue
+    }
+  }
+}
+
+extension SharedBuffer {
+  /// Takes hold of a stream's buffer; one of a kind that cannot be read has no bytes.
+  fileprivate convenience init(
+    of buffer: UnsafeMutablePointer<spa_buffer>, returned: EventSource
+  ) throws(PosixError) {
+    guard unsafe buffer.pointee.n_datas > 0 else {
+      throw PosixError("add_buffer", code: EINVAL)
+    }
+    let data = unsafe buffer.pointee.datas[0]
+    switch unsafe spa_data_type(rawValue: data.type) {
+    case SPA_DATA_MemFd:
+      unsafe try self.init(
+        fd: Int32(truncatingIfNeeded: data.fd), offset: Int(data.mapoffset),
+        byteCount: Int(data.maxsize), returned: returned)
+    case SPA_DATA_MemPtr where unsafe data.data != nil:
+      unsafe self.init(mapped: data.data, byteCount: Int(data.maxsize), returned: returned)
+    default:
+      throw PosixError("add_buffer", code: ENOTSUP)
+    }
+  }
+}
