@@ -1,1 +1,4 @@
 #pragma once
+
+#include "convert.h"
+#include "encode_kernels.h"

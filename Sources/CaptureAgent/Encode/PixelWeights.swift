@@ -1,0 +1,51 @@
+import CPixelKernels
+
+/// What red, green and blue of full range give to Y, Cb and Cr of limited range, in units of 2^-15.
+struct PixelWeights: Equatable, Sendable {
+  /// Red, green, blue.
+  let y: (red: Int16, green: Int16, blue: Int16)
+  let cb: (red: Int16, green: Int16, blue: Int16)
+  let cr: (red: Int16, green: Int16, blue: Int16)
+
+  /// ITU-R BT.709, section 3.
+  static let bt709 = PixelWeights(red: 0.2126, blue: 0.0722)
+
+  /// From the weights of red and blue in the luma, which with green's make one.
+  private init(red: Double, blue: Double) {
+    let green = 1 - red - blue
+    let luma = 219.0 / 255
+    let chroma = 224.0 / 255
+    y = (Self.fixed(red * luma), Self.fixed(green * luma), Self.fixed(blue * luma))
+    let toCb = chroma / (2 * (1 - blue))
+    let toCr = chroma / (2 * (1 - red))
+    cb = Self.balanced(-red * toCb, -green * toCb, chroma / 2)
+    cr = Self.balanced(chroma / 2, -green * toCr, -blue * toCr)
+  }
+
+  /// In the order of a pixel's bytes; the byte that is none of the three counts nothing.
+  func bytes(red: Int, green: Int, blue: Int) -> porthole_nv12_weights {
+    func row(_ weights: (red: Int16, green: Int16, blue: Int16)) -> (Int16, Int16, Int16, Int16) {
+      var row = [Int16](repeating: 0, count: 4)
+      row[red] = weights.red
+      row[green] = weights.green
+      row[blue] = weights.blue
+      return (row[0], row[1], row[2], row[3])
+    }
+    return porthole_nv12_weights(y: row(y), cb: row(cb), cr: row(cr))
+  }
+
+  private static func fixed(_ weight: Double) -> Int16 { Int16((weight * 32768).rounded()) }
+
+  /// Grey has no colour: the three sum to nothing, by green, the largest of the rounded ones.
+  private static func balanced(
+    _ red: Double, _ green: Double, _ blue: Double
+  ) -> (red: Int16, green: Int16, blue: Int16) {
+    let red = fixed(red)
+    let blue = fixed(blue)
+    return (red, -(red + blue), blue)
+  }
+
+  static func == (one: PixelWeights, other: PixelWeights) -> Bool {
+    one.y == other.y && one.cb == other.cb && one.cr == other.cr
+  }
+}

@@ -1,0 +1,42 @@
+/// Turns frames into access units, one in and one out. One thread at a time.
+protocol VideoEncoder: AnyObject {
+  /// What viewers must know before the first access unit; it changes only with `reconfigure` and,
+  /// where the driver writes its own parameter sets, with the first keyframe after that.
+  var stream: EncodedStream { get }
+
+  /// Takes the frame's picture in, after which the frame may go back to its source. The frame has
+  /// the configured size.
+  func load(_ frame: borrowing Frame) throws(EncoderError)
+
+  /// Encodes the picture that was loaded last: again, when nothing was loaded since, for a keyframe
+  /// or the tail of a still screen. After an error the next access unit is a keyframe.
+  ///
+  /// `pts` is handed through. The access unit lies in the encoder's memory until `release` or the
+  /// next call of anything here.
+  func encode(keyframe: Bool, pts: Int64) throws(EncoderError) -> AccessUnit
+
+  /// Ends the use of the last access unit.
+  func release()
+
+  /// From the next picture on.
+  func setBitrate(_ bitsPerSecond: Int)
+
+  /// Starts anew for frames of another size, after giving back everything of the old one.
+  func reconfigure(width: Int, height: Int) throws(EncoderError)
+}
+
+/// Why there is no access unit.
+enum EncoderError: Error, CustomStringConvertible {
+  /// No driver here encodes what is asked for: one line for a user, exit code 69.
+  case unavailable(String)
+  /// The driver failed; the picture is lost.
+  case driver(String)
+  /// The frame's buffer could not be read; the picture is lost.
+  case frame(String)
+
+  var description: String {
+    switch self {
+    case .unavailable(let text), .driver(let text), .frame(let text): text
+    }
+  }
+}

@@ -1,0 +1,72 @@
+internal import CVA
+
+/// Buffers: parameters in, coded bytes out.
+func installBufferCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
+  unsafe table.pointee.vaCreateBuffer = { context, owner, type, size, count, data, id in
+    unsafe answer(context) { driver throws(DriverError) in
+      guard driver.contexts[owner] != nil else { throw .invalidContext }
+      try checkBufferType(type)
+      let buffer = try driver.pool.take(
+        type: type, elementSize: Int(size), elementCount: Int(count))
+      if let data = unsafe data {
+        unsafe buffer.storage.base.copyMemory(from: data, byteCount: buffer.byteCount)
+      }
+      guard let new = driver.buffers.insert(buffer) else { throw .allocationFailed }
+      unsafe id?.pointee = new
+    }
+  }
+  unsafe table.pointee.vaBufferSetNumElements = { context, id, count in
+    unsafe answer(context) { driver throws(DriverError) in
+      guard let buffer = driver.buffers[id] else { throw .invalidBuffer }
+      try buffer.setElementCount(Int(count))
+    }
+  }
+  unsafe table.pointee.vaMapBuffer = { context, id, data in
+    unsafe answer(context) { driver throws(DriverError) in
+      guard let buffer = driver.buffers[id], !buffer.isMapped else { throw .invalidBuffer }
+      buffer.isMapped = true
+      buffer.surface?.isReference = false
+      if buffer.type == VAEncCodedBufferType {
+        unsafe data?.pointee = UnsafeMutableRawPointer(buffer.segment)
+      } else {
+        unsafe data?.pointee = buffer.surface?.storage.base ?? buffer.storage.base
+      }
+    }
+  }
+  unsafe table.pointee.vaUnmapBuffer = { context, id in
+    unsafe answer(context) { driver throws(DriverError) in
+      guard let buffer = driver.buffers[id], buffer.isMapped else { throw .invalidBuffer }
+      buffer.isMapped = false
+    }
+  }
+  unsafe table.pointee.vaDestroyBuffer = { context, id in
+    unsafe answer(context) { driver throws(DriverError) in
+      guard let buffer = driver.buffers.remove(id) else { throw .invalidBuffer }
+      driver.pool.give(buffer)
+    }
+  }
+  unsafe table.pointee.vaBufferInfo = { context, id, type, size, count in
+    unsafe answer(context) { driver throws(DriverError) in
+      guard let buffer = driver.buffers[id] else { throw .invalidBuffer }
+      unsafe type?.pointee = buffer.type
+      unsafe size?.pointee = UInt32(buffer.elementSize)
+      unsafe count?.pointee = UInt32(buffer.elementCount)
+    }
+  }
+  unsafe table.pointee.vaSyncBuffer = { context, id, _ in
+    unsafe answer(context) { driver throws(DriverError) in
+      guard driver.buffers[id] != nil else { throw .invalidBuffer }
+    }
+  }
+}
+
+private func checkBufferType(_ type: VABufferType) throws(DriverError) {
+  switch type {
+  case VAEncCodedBufferType, VAEncSequenceParameterBufferType, VAEncPictureParameterBufferType,
+    VAEncSliceParameterBufferType, VAEncMiscParameterBufferType,
+    VAEncPackedHeaderParameterBufferType, VAEncPackedHeaderDataBufferType:
+    return
+  default:
+    throw .unsupportedBuffer
+  }
+}

@@ -1,0 +1,137 @@
+internal import CVA
+internal import Glibc
+
+/// Images: NV12 only, derived from a surface or copied to and from one.
+func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
+  unsafe table.pointee.vaQueryImageFormats = { _, list, count in
+    unsafe list?[0] = DriverImage.format
+    unsafe count?.pointee = 1
+    return VA_STATUS_SUCCESS
+  }
+  unsafe table.pointee.vaCreateImage = { context, format, width, height, image in
+    unsafe answer(context) { driver throws(DriverError) in
+      guard unsafe format?.pointee.fourcc == UInt32(VA_FOURCC_NV12) else {
+        throw .invalidImageFormat
+      }
+      let surface = try Surface(width: Int(width), height: Int(height))
+      unsafe try driver.makeImage(
+        like: surface, pixels: DriverBuffer(storage: surface.storage), derived: false, into: image)
+    }
+  }
+  unsafe table.pointee.vaDeriveImage = { context, id, image in
+    unsafe answer(context) { driver throws(DriverError) in
+      guard let surface = driver.surfaces[id] else { throw .invalidSurface }
+      unsafe try driver.makeImage(
+        like: surface, pixels: DriverBuffer(storage: surface.storage), derived: true, into: image)
+    }
+  }
+  unsafe table.pointee.vaDestroyImage = { context, id in
+    unsafe answer(context) { driver throws(DriverError) in
+      guard let image = driver.images.remove(id) else { throw .invalidImage }
+      image.surface?.derivedImages -= 1
+      _ = driver.buffers.remove(image.layout.buf)
+    }
+  }
+  unsafe table.pointee.vaGetImage = { context, id, x, y, width, height, imageID in
+    unsafe answer(context) { driver throws(DriverError) in
+      guard let surface = driver.surfaces[id] else { throw .invalidSurface }
+      guard let image = driver.images[imageID], let pixels = driver.buffers[image.layout.buf] else {
+        throw .invalidImage
+      }
+      let region = try Region(
+        x: Int(x), y: Int(y), width: Int(width), height: Int(height), within: surface)
+      guard region.width <= image.layout.width, region.height <= image.layout.height else {
+        throw .invalidParameter
+      }
+      let copy = pixels.view(of: image.layout)
+      copyRegion(
+        from: surface.view, x: region.x, y: region.y, to: copy, x: 0, y: 0,
+        width: region.width, height: region.height)
+    }
+  }
+  unsafe table.pointee.vaPutImage = {
+    context, id, imageID, sourceX, sourceY, sourceWidth, sourceHeight, x, y, width, height in
+    unsafe answer(context) { driver throws(DriverError) in
+      guard let surface = driver.surfaces[id] else { throw .invalidSurface }
+      guard let image = driver.images[imageID], let pixels = driver.buffers[image.layout.buf] else {
+        throw .invalidImage
+      }
+      guard sourceWidth == width, sourceHeight == height, sourceX >= 0, sourceY >= 0,
+        Int(sourceX) + Int(width) <= Int(image.layout.width),
+        Int(sourceY) + Int(height) <= Int(image.layout.height)
+      else { throw .invalidParameter }
+      let region = try Region(
+        x: Int(x), y: Int(y), width: Int(width), height: Int(height), within: surface)
+      surface.isReference = false
+      copyRegion(
+        from: pixels.view(of: image.layout), x: Int(sourceX), y: Int(sourceY), to: surface.view,
+        x: region.x, y: region.y, width: region.width, height: region.height)
+    }
+  }
+}
+
+/// A rectangle that lies inside a surface, on even luma samples as 4:2:0 wants it.
+private struct Region {
+  let x: Int
+  let y: Int
+  let width: Int
+  let height: Int
+
+  init(x: Int, y: Int, width: Int, height: Int, within surface: Surface) throws(DriverError) {
+    guard x >= 0, y >= 0, x & 1 == 0, y & 1 == 0, width > 0, height > 0,
+      x + width <= surface.width, y + height <= surface.height
+    else { throw .invalidParameter }
+    self.x = x
+    self.y = y
+    self.width = width
+    self.height = height
+  }
+}
+
+extension Driver {
+  fileprivate func makeImage(
+    like surface: Surface, pixels: DriverBuffer, derived: Bool,
+    into answer: UnsafeMutablePointer<VAImage>?
+  ) throws(DriverError) {
+    guard let answer = unsafe answer else { throw .invalidParameter }
+    var layout = VAImage()
+    surface.describe(&layout)
+    pixels.reuse(type: VAImageBufferType, elementSize: Int(layout.data_size), elementCount: 1)
+    pixels.surface = derived ? surface : nil
+    guard let buffer = buffers.insert(pixels) else { throw .allocationFailed }
+    layout.buf = buffer
+    let image = DriverImage(layout: layout, surface: derived ? surface : nil)
+    guard let id = images.insert(image) else {
+      _ = buffers.remove(buffer)
+      throw .allocationFailed
+    }
+    if derived { surface.derivedImages += 1 }
+    layout.image_id = id
+    unsafe answer.pointee = layout
+  }
+}
+
+extension DriverBuffer {
+  fileprivate func view(of layout: VAImage) -> PictureView {
+    let base = unsafe storage.base.assumingMemoryBound(to: UInt8.self)
+    return unsafe PictureView(
+      luma: base + Int(layout.offsets.0), chroma: base + Int(layout.offsets.1),
+      stride: Int(layout.pitches.0))
+  }
+}
+
+private func copyRegion(
+  from source: PictureView, x sourceX: Int, y sourceY: Int, to target: PictureView, x: Int, y: Int,
+  width: Int, height: Int
+) {
+  for row in 0..<height {
+    unsafe memcpy(
+      target.luma(x: x, y: y + row), source.luma(x: sourceX, y: sourceY + row), width)
+  }
+  let pairs = (width + 1) / 2
+  for row in 0..<(height + 1) / 2 {
+    unsafe memcpy(
+      target.chroma(x: x / 2, y: y / 2 + row),
+      source.chroma(x: sourceX / 2, y: sourceY / 2 + row), 2 * pairs)
+  }
+}

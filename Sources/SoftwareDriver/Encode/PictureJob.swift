@@ -1,0 +1,25 @@
+/// One picture to code: what the client gave, checked.
+struct PictureJob {
+  let source: PictureView
+  let target: PictureView
+  /// Where to remember what `target` was made from.
+  let memory: Reconstruction
+  /// The picture that P macroblocks predict from; nil for an I slice.
+  let reference: Reference?
+  let sliceQP: Int
+  let chromaQPOffset: Int
+  /// constrained_intra_pred_flag: intra macroblocks predict from intra macroblocks alone.
+  let usesConstrainedIntra: Bool
+  /// Offsets of clause 7.4.3; nil when disable_deblocking_filter_idc is 1.
+  let deblocking: DeblockingOffsets?
+
+  struct Reference {
+    let view: PictureView
+    let memory: Reconstruction
+  }
+
+  struct DeblockingOffsets {
+    let alpha: Int
+    let beta: Int
+  }
+}

@@ -1,0 +1,122 @@
+internal import CVA
+
+/// The NAL units a client brought for one picture, in its order.
+struct PackedHeaders {
+  /// Far above any parameter sets and SEI; a client that sends more has lost its way.
+  private static let largestBytes = 16 << 10
+
+  struct Header {
+    let kind: PackedHeaderKinds
+    let bytes: Range<Int>
+    let bitCount: Int
+    /// The client inserted emulation prevention itself.
+    let isEscaped: Bool
+  }
+
+  private(set) var headers: [Header] = []
+  private(set) var bytes: [UInt8] = []
+  private var announced: VAEncPackedHeaderParameterBuffer?
+
+  mutating func clear() {
+    headers.removeAll(keepingCapacity: true)
+    bytes.removeAll(keepingCapacity: true)
+    announced = nil
+  }
+
+  /// The kinds delivered so far.
+  var kinds: PackedHeaderKinds {
+    headers.reduce(into: []) { $0.insert($1.kind) }
+  }
+
+  /// True while parameters wait for their data.
+  var isIncomplete: Bool { announced != nil }
+
+  mutating func announce(_ parameters: VAEncPackedHeaderParameterBuffer) throws(DriverError) {
+    guard announced == nil else { throw .invalidParameter }
+    announced = parameters
+  }
+
+  /// Takes the data of the header announced before; refuses data nobody announced.
+  mutating func append(_ data: UnsafeRawBufferPointer) throws(DriverError) {
+    guard let parameters = announced else { throw .invalidParameter }
+    announced = nil
+    let bitCount = Int(parameters.bit_length)
+    let byteCount = (bitCount + 7) / 8
+    // A start code of three or four bytes, the NAL unit byte and one bit are the least.
+    guard byteCount > 4, byteCount <= data.count,
+      bytes.count + byteCount <= Self.largestBytes
+    else { throw .invalidParameter }
+    let range = bytes.count..<bytes.count + byteCount
+    unsafe bytes.append(contentsOf: data[..<byteCount])
+    guard Self.startCodeLength(in: bytes, at: range) != nil else { throw .invalidParameter }
+    headers.append(
+      Header(
+        kind: try Self.kind(of: parameters.type), bytes: range, bitCount: bitCount,
+        isEscaped: parameters.has_emulation_bytes != 0))
+  }
+
+  /// Writes every header but the slice's, in the client's order.
+  func writeUnits(into sink: inout BitSink) {
+    for header in headers where header.kind != .slice {
+      if header.isEscaped {
+        for index in header.bytes { sink.putRaw(bytes[index]) }
+      } else {
+        let payload = beginUnit(of: header, into: &sink)
+        for index in payload { sink.put(UInt32(bytes[index]), bits: 8) }
+        sink.flushUnit()
+      }
+    }
+  }
+
+  /// Writes the slice header's NAL unit byte and bits; slice data follows at the next bit.
+  func writeSliceHeader(_ header: Header, into sink: inout BitSink) {
+    let payload = beginUnit(of: header, into: &sink)
+    var left = header.bitCount - 8 * (payload.lowerBound - header.bytes.lowerBound)
+    var zeroCount = 0
+    for index in payload {
+      let byte = bytes[index]
+      if header.isEscaped, zeroCount >= 2, byte == 3 {
+        zeroCount = 0
+        left -= 8
+        continue
+      }
+      zeroCount = byte == 0 ? zeroCount + 1 : 0
+      let count = min(8, left)
+      guard count > 0 else { return }
+      sink.put(UInt32(byte >> UInt8(8 - count)), bits: count)
+      left -= count
+    }
+  }
+
+  /// The bytes of a header's NAL unit: its header byte, then the payload without emulation
+  /// prevention.
+  func unit(_ header: Header) -> (byte: UInt8, payload: ArraySlice<UInt8>) {
+    let start = header.bytes.lowerBound + (Self.startCodeLength(in: bytes, at: header.bytes) ?? 0)
+    return (bytes[start], bytes[(start + 1)..<header.bytes.upperBound])
+  }
+
+  private func beginUnit(of header: Header, into sink: inout BitSink) -> Range<Int> {
+    let start = header.bytes.lowerBound + (Self.startCodeLength(in: bytes, at: header.bytes) ?? 0)
+    sink.beginUnit(header: bytes[start])
+    return (start + 1)..<header.bytes.upperBound
+  }
+
+  private static func startCodeLength(in bytes: [UInt8], at range: Range<Int>) -> Int? {
+    let start = range.lowerBound
+    guard bytes[start] == 0, bytes[start + 1] == 0 else { return nil }
+    if bytes[start + 2] == 1 { return 3 }
+    return bytes[start + 2] == 0 && bytes[start + 3] == 1 ? 4 : nil
+  }
+
+  private static func kind(of type: UInt32) throws(DriverError) -> PackedHeaderKinds {
+    switch type {
+    case VAEncPackedHeaderSequence.rawValue: return .sequence
+    case VAEncPackedHeaderPicture.rawValue: return .picture
+    case VAEncPackedHeaderSlice.rawValue: return .slice
+    case VAEncPackedHeaderRawData.rawValue: return .raw
+    default:
+      guard type & 0x8000_0000 != 0 else { throw .invalidParameter }
+      return .misc
+    }
+  }
+}

@@ -1,1 +1,0 @@
-// The room's first stone; replaced as it is furnished.

@@ -1,0 +1,191 @@
+import Bitstream
+import Foundation
+import Testing
+import VAAPI
+
+@testable import CaptureAgent
+
+/// The agent's encoder on real libva with the software driver; what it writes, ffmpeg decodes.
+///
+/// One at a time: the driver's mode is a variable of the whole process.
+@Suite(.serialized)
+struct EncodeTests {
+  init() { setenv("PORTHOLE_DRIVER_MODE", "lossless", 1) }
+
+  @Test("decoded pictures equal what was loaded, at sizes that are no whole macroblocks")
+  func losslessPictures() throws {
+    for (width, height) in [(320, 192), (322, 182), (321, 181)] {
+      let frames = try DrawnFrames(width: width, height: height)
+      let encoder = try encoder(width: width, height: height)
+      var stream: [UInt8] = []
+      var expected: [[UInt8]] = []
+      for number in 0..<5 {
+        frames.draw { x, y in color(x, y, number) }
+        try encoder.load(frames.frame())
+        stream += try encoder.encode(keyframe: number == 3, pts: 0).bytes()
+        expected.append(ideal(width: width, height: height) { x, y in color(x, y, number) })
+      }
+      let decoded = try DecodedPictures(
+        annexB: stream, width: encoder.stream.displayWidth, height: encoder.stream.displayHeight)
+      #expect(decoded.isClean, "\(decoded.log)")
+      try #require(decoded.pictures.count == 5)
+      for (picture, ideal) in zip(decoded.pictures, expected) {
+        #expect(largestDifference(picture, ideal) <= 1, "\(width)x\(height)")
+      }
+    }
+  }
+
+  @Test("a keyframe is whole by itself and comes exactly when it is asked for")
+  func keyframes() throws {
+    let frames = try DrawnFrames(width: 320, height: 192)
+    let encoder = try encoder(width: 320, height: 192)
+    frames.draw { x, y in color(x, y, 0) }
+    try encoder.load(frames.frame())
+    for index in 0..<6 {
+      let unit = try encoder.encode(keyframe: index == 4, pts: Int64(index))
+      #expect(unit.isKeyframe == (index == 0 || index == 4))
+      #expect(unit.pts == Int64(index))
+      let bytes = unit.bytes()
+      let types = try AnnexB.units(in: bytes.span).map { range in
+        try NALUnitHeader(byte: bytes[range.lowerBound]).type
+      }
+      let keyframe: [NALUnitType] = [.sequenceParameterSet, .pictureParameterSet, .sliceIDR]
+      #expect(types == (unit.isKeyframe ? keyframe : [.slice]))
+      if unit.isKeyframe {
+        #expect(
+          Array(bytes.prefix(encoder.stream.parameterSets.count)) == encoder.stream.parameterSets)
+        let decoded = try DecodedPictures(annexB: bytes, width: 320, height: 192)
+        #expect(decoded.isClean, "\(decoded.log)")
+        #expect(decoded.pictures.count == 1)
+      } else {
+        #expect(bytes.count < 200, "an unchanged picture is all skip")
+      }
+    }
+  }
+
+  @Test("only the damaged part is taken from a frame, and all of it after a new size")
+  func damage() throws {
+    let frames = try DrawnFrames(width: 320, height: 192)
+    let encoder = try encoder(width: 320, height: 192)
+    frames.draw { x, y in color(x, y, 0) }
+    try encoder.load(frames.frame(damage: FrameRegion(x: 0, y: 0, width: 1, height: 1)))
+    var stream = try encoder.encode(keyframe: false, pts: 0).bytes()
+    // Everything is drawn anew, but only a part is said to be.
+    frames.draw { x, y in color(x, y, 1) }
+    let part = FrameRegion(x: 101, y: 51, width: 40, height: 30)
+    try encoder.load(frames.frame(damage: part))
+    stream += try encoder.encode(keyframe: false, pts: 1).bytes()
+    let decoded = try DecodedPictures(annexB: stream, width: 320, height: 192)
+    #expect(decoded.isClean, "\(decoded.log)")
+    try #require(decoded.pictures.count == 2)
+    let before = ideal(width: 320, height: 192) { x, y in color(x, y, 0) }
+    let after = ideal(width: 320, height: 192) { x, y in
+      // Grown to whole chroma samples.
+      (100..<142).contains(x) && (50..<82).contains(y) ? color(x, y, 1) : color(x, y, 0)
+    }
+    #expect(largestDifference(decoded.pictures[0], before) <= 1)
+    #expect(largestDifference(decoded.pictures[1], after) <= 1)
+  }
+
+  @Test("another size starts with a keyframe of that size")
+  func reconfigure() throws {
+    let small = try DrawnFrames(width: 160, height: 96)
+    let large = try DrawnFrames(width: 352, height: 288)
+    let encoder = try encoder(width: 160, height: 96)
+    for frames in [small, large, small] {
+      frames.draw { x, y in color(x, y, 7) }
+      try encoder.reconfigure(width: frames.width, height: frames.height)
+      try encoder.load(frames.frame())
+      let unit = try encoder.encode(keyframe: false, pts: 0)
+      #expect(unit.isKeyframe)
+      #expect(encoder.stream.displayWidth == frames.width)
+      let decoded = try DecodedPictures(
+        annexB: unit.bytes(), width: frames.width, height: frames.height)
+      #expect(decoded.isClean, "\(decoded.log)")
+      let ideal = ideal(width: frames.width, height: frames.height) { x, y in color(x, y, 7) }
+      try #require(decoded.pictures.count == 1)
+      #expect(largestDifference(decoded.pictures[0], ideal) <= 1)
+    }
+  }
+
+  @Test("pictures past the end of frame_num decode")
+  func manyPictures() throws {
+    let frames = try DrawnFrames(width: 64, height: 48)
+    let encoder = try encoder(width: 64, height: 48)
+    var stream: [UInt8] = []
+    for number in 0..<600 {
+      frames.draw { x, y in color(x, y, number) }
+      try encoder.load(frames.frame())
+      stream += try encoder.encode(keyframe: false, pts: 0).bytes()
+    }
+    let decoded = try DecodedPictures(annexB: stream, width: 64, height: 48)
+    #expect(decoded.isClean, "\(decoded.log)")
+    try #require(decoded.pictures.count == 600)
+    let last = ideal(width: 64, height: 48) { x, y in color(x, y, 599) }
+    #expect(largestDifference(decoded.pictures[599], last) <= 1)
+  }
+
+  @Test("the software driver is loaded whatever driver the user prefers, and names itself")
+  func userPreference() throws {
+    setenv("LIBVA_DRIVER_NAME", "iHD", 1)
+    defer { unsetenv("LIBVA_DRIVER_NAME") }
+    let encoder = try encoder(width: 64, height: 64)
+    #expect(encoder.vendor.contains("Porthole"))
+    #expect(encoder.vendor.contains("software"))
+    #expect(encoder.warnings.isEmpty)
+  }
+
+  @Test("without a device, auto fails in one line that names --va-display none")
+  func noDevice() throws {
+    try #require(!FileManager.default.fileExists(atPath: "/dev/dri"))
+    var configuration = configuration(width: 64, height: 64)
+    configuration.display = .auto
+    do {
+      _ = try VAAPIEncoder(configuration: configuration)
+      Issue.record("an encoder without a device")
+    } catch {
+      guard case .unavailable(let text) = error else { throw error }
+      #expect(text.contains("--va-display none"))
+      #expect(!text.contains("\n"))
+    }
+  }
+
+  @Test("no encoder leaves a descriptor or a mapping behind")
+  func teardown() throws {
+    func descriptors() throws -> Int {
+      try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+    }
+    let frames = try DrawnFrames(width: 640, height: 368)
+    frames.draw { x, y in color(x, y, 0) }
+    func round() throws {
+      let encoder = try encoder(width: 640, height: 368)
+      try encoder.load(frames.frame())
+      _ = try encoder.encode(keyframe: false, pts: 0)
+    }
+    try round()
+    let before = try descriptors()
+    for _ in 0..<50 { try round() }
+    #expect(try descriptors() == before)
+  }
+
+  private func configuration(width: Int, height: Int) -> EncoderConfiguration {
+    EncoderConfiguration(
+      width: width, height: height, display: .none, driverFolder: builtProducts)
+  }
+
+  private func encoder(width: Int, height: Int) throws -> VAAPIEncoder {
+    try VAAPIEncoder(configuration: configuration(width: width, height: height))
+  }
+
+  /// Where the build puts the driver's module, and this test.
+  private var builtProducts: String {
+    (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+      .map { ($0 as NSString).deletingLastPathComponent } ?? ""
+  }
+
+  /// Something in every channel, different in each picture.
+  private func color(_ x: Int, _ y: Int, _ number: Int) -> UInt32 {
+    UInt32((x * 3 + number * 40) & 0xff) << 16 | UInt32((y * 5 + x) & 0xff) << 8
+      | UInt32((x ^ y ^ number) & 0xff)
+  }
+}
