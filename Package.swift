@@ -95,7 +95,10 @@ let package = Package(
       swiftSettings: tests),
     .testTarget(
       name: "CaptureAgentTests",
-      dependencies: ["CaptureAgent", "Wire", "Bitstream", "TestSupport"],
+      dependencies: [
+        "CaptureAgent", "Wire", "Bitstream", "Posix", "Report", "VAAPI", "CPixelKernels",
+        "CMemoryGuard", "TestSupport",
+      ],
       swiftSettings: tests),
     .testTarget(
       name: "HostRelayTests", dependencies: ["HostRelay", "Wire", "TestSupport"],

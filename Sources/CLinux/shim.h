@@ -7,6 +7,7 @@
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 extern int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
+extern int pthread_setname_np(pthread_t thread, const char *name);
 extern int memfd_create(const char *name, unsigned int flags);
 
 // The RLIMIT_ constants are of another type than setrlimit's parameter.
@@ -31,4 +33,10 @@ static inline int linux_getrlimit(int resource, uint64_t *soft, uint64_t *hard) 
 }
 static inline int linux_prctl(int option, unsigned long argument) {
   return prctl(option, argument, 0, 0, 0);
+}
+static inline int linux_capget(cap_user_header_t header, cap_user_data_t sets) {
+  return (int)syscall(SYS_capget, header, sets);
+}
+static inline int linux_capset(cap_user_header_t header, cap_user_data_t sets) {
+  return (int)syscall(SYS_capset, header, sets);
 }

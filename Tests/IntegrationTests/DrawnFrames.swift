@@ -39,7 +39,7 @@ final class DrawnFrames {
   }
 
   /// What lies in the buffer now, as a frame.
-  func frame(damage: FrameRegion? = nil) -> Frame {
+  func frame(damage: Rectangle? = nil) -> Frame {
     let frame = Frame(
       lease: buffer.lend(), offset: 0, format: .bgrx, width: width, height: height,
       stride: stride, pts: 0, damage: damage)

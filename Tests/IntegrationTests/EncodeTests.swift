@@ -1,5 +1,6 @@
 import Bitstream
 import Foundation
+import PipeWire
 import Testing
 import VAAPI
 
@@ -68,11 +69,11 @@ struct EncodeTests {
     let frames = try DrawnFrames(width: 320, height: 192)
     let encoder = try encoder(width: 320, height: 192)
     frames.draw { x, y in color(x, y, 0) }
-    try encoder.load(frames.frame(damage: FrameRegion(x: 0, y: 0, width: 1, height: 1)))
+    try encoder.load(frames.frame(damage: Rectangle(x: 0, y: 0, width: 1, height: 1)))
     var stream = try encoder.encode(keyframe: false, pts: 0).bytes()
     // Everything is drawn anew, but only a part is said to be.
     frames.draw { x, y in color(x, y, 1) }
-    let part = FrameRegion(x: 101, y: 51, width: 40, height: 30)
+    let part = Rectangle(x: 101, y: 51, width: 40, height: 30)
     try encoder.load(frames.frame(damage: part))
     stream += try encoder.encode(keyframe: false, pts: 1).bytes()
     let decoded = try DecodedPictures(annexB: stream, width: 320, height: 192)

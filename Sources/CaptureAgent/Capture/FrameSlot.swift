@@ -52,8 +52,9 @@ final class FrameSlot: @unchecked Sendable {
     return frame.take()
   }
 
-  /// Waits for a frame; nil at the deadline, in nanoseconds of CLOCK_MONOTONIC, or when woken.
-  func take(waitingUntil deadline: Int64) -> Frame? {
+  /// Waits for a frame; nil at the deadline, in nanoseconds of CLOCK_MONOTONIC, or when woken. A
+  /// taker that wants none yet leaves it to be replaced by newer ones.
+  func take(waitingUntil deadline: Int64, wantsFrame: Bool = true) -> Frame? {
     var time = timespec(
       tv_sec: Int(deadline / 1_000_000_000), tv_nsec: Int(deadline % 1_000_000_000))
     unsafe pthread_mutex_lock(lock)
@@ -61,10 +62,10 @@ final class FrameSlot: @unchecked Sendable {
       isWoken = false
       unsafe pthread_mutex_unlock(lock)
     }
-    while frame == nil, !isWoken {
+    while frame == nil || !wantsFrame, !isWoken {
       if unsafe pthread_cond_timedwait(change, lock, &time) != 0 { break }
     }
-    return frame.take()
+    return wantsFrame ? frame.take() : nil
   }
 
   /// Makes the waiting taker, or the next one to wait, look at what else there is to do.

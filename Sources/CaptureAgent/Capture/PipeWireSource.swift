@@ -140,7 +140,8 @@ extension PipeWireSource: StreamObserver {
     case .neverStarted:
       self.end(
         .unavailable,
-        "PipeWire did not link the stream to its node: is its session manager, wireplumber, running?")
+        "PipeWire did not link the stream to its node: is its session manager, wireplumber, running?"
+      )
     case .unlinked:
       // A node that went is announced after the stream's own end.
       connection?.roundTrip { [unowned self] in

@@ -8,12 +8,12 @@ struct FrameConverter {
 
   /// Rows mapped at a time, an even number: half a megabyte at 1080p, for mappings count against
   /// the limit.
-  private static let stripeRows = 64
+  static let stripeRows = 64
 
   /// Converts what `damage` covers, or everything, and fills up to the coded size by repeating the
   /// last column and row. The rest of `image` stays as it is.
   func convert(
-    _ frame: borrowing Frame, damage: FrameRegion?, into image: borrowing MappedImage
+    _ frame: borrowing Frame, damage: Rectangle?, into image: borrowing MappedImage
   ) throws(SharedBufferError) {
     let region = evened(damage)
     guard region.width > 0, region.height > 0 else { return }
@@ -32,7 +32,7 @@ struct FrameConverter {
         let first = unsafe start.assumingMemoryBound(to: UInt8.self)
         unsafe withUnsafePointer(to: weights) { weights in
           unsafe porthole_nv12_from_pixels(
-            weights, first + region.x * FrameFormat.bytesPerPixel, stride, region.width,
+            weights, first + region.x * PixelFormat.byteCount, stride, region.width,
             rows.count, codedWidth(of: region), luma, lumaStride, chroma, chromaStride)
         }
       }
@@ -41,24 +41,24 @@ struct FrameConverter {
   }
 
   /// The frame's part of `damage`, grown to whole chroma samples; all of it without damage.
-  private func evened(_ damage: FrameRegion?) -> FrameRegion {
+  private func evened(_ damage: Rectangle?) -> Rectangle {
     let width = configuration.width
     let height = configuration.height
-    guard let damage else { return FrameRegion(x: 0, y: 0, width: width, height: height) }
+    guard let damage else { return Rectangle(x: 0, y: 0, width: width, height: height) }
     let left = min(max(damage.x, 0), width) / 2 * 2
     let top = min(max(damage.y, 0), height) / 2 * 2
     let right = min((min(max(damage.x + damage.width, left), width) + 1) / 2 * 2, width)
     let bottom = min((min(max(damage.y + damage.height, top), height) + 1) / 2 * 2, height)
-    return FrameRegion(x: left, y: top, width: right - left, height: bottom - top)
+    return Rectangle(x: left, y: top, width: right - left, height: bottom - top)
   }
 
   /// How wide `region` is once it reaches the right edge of the coded picture, if it does.
-  private func codedWidth(of region: FrameRegion) -> Int {
+  private func codedWidth(of region: Rectangle) -> Int {
     let reachesEdge = region.x + region.width == configuration.width
     return reachesEdge ? configuration.codedWidth - region.x : region.width
   }
 
-  private func repeatLastRow(of region: FrameRegion, in image: borrowing MappedImage) {
+  private func repeatLastRow(of region: Rectangle, in image: borrowing MappedImage) {
     let width = codedWidth(of: region)
     let last = configuration.height - 1
     for row in configuration.height..<configuration.codedHeight {
@@ -72,7 +72,7 @@ struct FrameConverter {
     }
   }
 
-  private static func weights(of format: FrameFormat) -> porthole_nv12_weights {
+  private static func weights(of format: PixelFormat) -> porthole_nv12_weights {
     switch format {
     case .bgrx, .bgra: PixelWeights.bt709.bytes(red: 2, green: 1, blue: 0)
     case .rgbx, .rgba: PixelWeights.bt709.bytes(red: 0, green: 1, blue: 2)

@@ -110,7 +110,8 @@ extension BusValue {
       while let value = try unsafe read(from: message) { values.append(value) }
       try check(unsafe sd_bus_message_exit_container(message), bus: "read")
       if kind == "v" { return values.first }
-      let isOptions = unsafe kind == "a" && contents.map { unsafe $0[0] } == CChar(UInt8(ascii: "{"))
+      let isOptions =
+        unsafe kind == "a" && contents.map { unsafe $0[0] } == CChar(UInt8(ascii: "{"))
       return isOptions ? .options(entries(values)) : .list(values)
     default:
       // Every other basic type is a number of eight bytes at most; x86-64 and arm64 have its low

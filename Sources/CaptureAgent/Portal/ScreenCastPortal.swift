@@ -73,7 +73,8 @@ final class ScreenCastPortal {
   func start() {
     do throws(BusError) {
       let bus = try Bus(loop: loop) { [unowned self] error in
-        end(.unavailable, "the session bus is gone (\(error)): the screen's permission went with it")
+        end(
+          .unavailable, "the session bus is gone (\(error)): the screen's permission went with it")
       }
       self.bus = bus
       do {
@@ -102,7 +103,9 @@ final class ScreenCastPortal {
   func close() {
     deadline?.disarm()
     // A bus that refuses is closed next, which ends the session as well.
-    if let path = step?.path { try? bus?.send("Close", of: Self.request, at: path, on: Self.portal) }
+    if let path = step?.path {
+      try? bus?.send("Close", of: Self.request, at: path, on: Self.portal)
+    }
     if let sessionPath {
       try? bus?.send("Close", of: Self.session, at: sessionPath, on: Self.portal)
     }
@@ -258,7 +261,8 @@ final class ScreenCastPortal {
     }
     switch error.name {
     case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner":
-      end(.unavailable, "no desktop portal on the session bus: install and start xdg-desktop-portal")
+      end(
+        .unavailable, "no desktop portal on the session bus: install and start xdg-desktop-portal")
     case "org.freedesktop.DBus.Error.AccessDenied", "org.freedesktop.portal.Error.NotAllowed":
       end(.notAllowed, "the ScreenCast portal refused \(member): \(error.message)")
     case _ where member == "GetAll":

@@ -1,0 +1,35 @@
+import Synchronization
+
+/// What the loop wants of the encoder's thread, changed by the one and read by the other.
+final class EncoderOrders: Sendable {
+  struct Current {
+    /// Counts links; nil while there is none, and then nothing is encoded.
+    var link: Int?
+    var isPaused = false
+    /// Bits a second; nil leaves what suits the size.
+    var bitrate: Int?
+    /// Whether somebody reads a container: demuxers hold pictures back, so a still screen is sent
+    /// again once a second.
+    var hasContainers = false
+    var isEnding = false
+  }
+
+  let keyframes = KeyframeRequests()
+  private let current = Mutex(Current())
+  private let changed: @Sendable () -> Void
+
+  /// `changed` wakes the encoder's thread.
+  init(changed: @escaping @Sendable () -> Void) { self.changed = changed }
+
+  func read() -> Current { current.withLock { $0 } }
+
+  func change(_ body: @Sendable (inout Current) -> Void) {
+    current.withLock { body(&$0) }
+    changed()
+  }
+
+  func requestKeyframe() {
+    keyframes.request()
+    changed()
+  }
+}

@@ -1,0 +1,44 @@
+/// When the last picture is sent again though nothing changed. Demuxers hold one or two access units
+/// back, so what was last drawn is followed by unchanged pictures until a viewer must have it; while
+/// a rate-controlled encoder still betters the picture, its betterments count as changes.
+struct PictureTail {
+  /// Unchanged pictures that a change is followed by.
+  static let length = 3
+  /// The most pictures that a still screen is bettered by.
+  static let betterments = 45
+  /// An access unit up to this many bytes says nothing but "skip".
+  static let emptyByteCount = 400
+  /// Between pictures of a still screen while a container is read.
+  static let stillInterval: Int64 = 1_000_000_000
+
+  private let frameInterval: Int64
+  private var remaining = 0
+  private var bettermentsLeft = 0
+  private var lastPicture: Int64 = 0
+
+  /// `frameInterval` in nanoseconds.
+  init(frameInterval: Int64) { self.frameInterval = frameInterval }
+
+  /// A picture went out at `time`.
+  mutating func pictureWent(at time: Int64, isUnchanged: Bool, isKeyframe: Bool, byteCount: Int) {
+    lastPicture = time
+    if !isUnchanged || isKeyframe {
+      remaining = Self.length
+      bettermentsLeft = Self.betterments
+    } else if byteCount <= Self.emptyByteCount {
+      remaining = max(remaining - 1, 0)
+    } else if bettermentsLeft > 0 {
+      bettermentsLeft -= 1
+      remaining = Self.length
+    } else {
+      remaining = max(remaining - 1, 0)
+    }
+  }
+
+  /// When the next unchanged picture is due; nil when none is.
+  func nextDue(hasContainers: Bool) -> Int64? {
+    guard lastPicture > 0 else { return nil }
+    if remaining > 0 { return lastPicture + frameInterval }
+    return hasContainers ? lastPicture + Self.stillInterval : nil
+  }
+}

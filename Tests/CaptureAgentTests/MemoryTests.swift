@@ -1,0 +1,102 @@
+import Foundation
+import Posix
+import Report
+import Testing
+import VAAPI
+
+@testable import CaptureAgent
+
+/// Limits, what the plan adds up to, and how the process ends when it runs out.
+struct MemoryTests {
+  @Test("the plan of 1080p in software fits, that of 2160p does not and says why")
+  func budget() {
+    func budget(_ width: Int, _ height: Int, _ tier: MemoryTier) -> MemoryBudget {
+      MemoryBudget(
+        configuration: EncoderConfiguration(
+          width: width, height: height, display: .none, driverFolder: ""),
+        tier: tier, limit: MemoryLimits.standard)
+    }
+    let hd = budget(1920, 1080, .address)
+    #expect(hd.isWithinLimit, "\(hd.lines)")
+    #expect(budget(1920, 1080, .data).isWithinLimit)
+    #expect(hd.pools.reduce(0) { $0 + $1.count * $1.byteCount } == hd.planned)
+    let surfaces = hd.pools.first { $0.name == "NV12 surface" }
+    #expect(surfaces?.total == 3 * 1920 * 1088 * 3 / 2)
+    let uhd = budget(3840, 2160, .address)
+    #expect(!uhd.isWithinLimit)
+    #expect(uhd.refusal.contains("\(uhd.planned >> 10) kB"))
+    #expect(!uhd.refusal.contains("\n"))
+  }
+
+  @Test("a device's surfaces are not the process's own")
+  func deviceBudget() {
+    let budget = MemoryBudget(
+      configuration: EncoderConfiguration(
+        width: 3840, height: 2160, display: .auto, driverFolder: ""),
+      tier: .data, limit: MemoryLimits.standard)
+    #expect(budget.isWithinLimit, "\(budget.lines)")
+  }
+
+  @Test("the gauge reads what the kernel says, and sees a mapping come")
+  func gauge() throws {
+    let gauge = try MemoryGauge()
+    let before = gauge.footprint()
+    let status = gauge.currentStatus()
+    #expect(status.threads >= 1)
+    #expect(status.sizePeakKB >= status.sizeKB)
+    #expect(status.residentPeakKB >= status.residentKB)
+    #expect(before.residentKB > before.sharedKB)
+    let length = 256 << 20
+    let pages = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+    try #require(pages != MAP_FAILED)
+    let during = gauge.footprint()
+    munmap(pages, length)
+    // Other tests map and unmap meanwhile, but not as much.
+    #expect(during.sizeKB - before.sizeKB > 128 << 10)
+    #expect(during.dataKB - before.dataKB > 128 << 10)
+    #expect(gauge.currentStatus().dataKB < during.dataKB)
+  }
+
+  @Test("limits are set soft and hard, hold, and cannot be raised again, by root neither")
+  func limits() async {
+    await #expect(processExitsWith: .success) {
+      // A test's process is larger than the agent, so its limit is too.
+      let limit = try MemoryGauge().currentStatus().sizeKB * 1024 + (64 << 20)
+      let limits = try MemoryLimits.apply(tier: .address, byteCount: limit)
+      #expect(limits == MemoryLimits(dataBytes: limit, addressBytes: limit))
+      for (resource, expected) in [
+        (RLIMIT_DATA, limit), (RLIMIT_AS, limit), (RLIMIT_CORE, 0),
+      ] {
+        let resource = __rlimit_resource_t(resource.rawValue)
+        var found = rlimit()
+        #expect(getrlimit(resource, &found) == 0)
+        #expect(found.rlim_cur == expected && found.rlim_max == expected)
+        var more = rlimit(rlim_cur: rlim_t(limit * 2), rlim_max: rlim_t(limit * 2))
+        #expect(setrlimit(resource, &more) == -1)
+      }
+      let tooMuch = mmap(nil, 128 << 20, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0)
+      #expect(tooMuch == MAP_FAILED)
+    }
+  }
+
+  @Test("an allocation that fails ends the process with code 86 and its last words")
+  func allocationGuard() async throws {
+    let folder = FileManager.default.temporaryDirectory.path + "/porthole-guard-\(getpid())"
+    setenv("PORTHOLE_GUARD_TEST", folder, 1)
+    let directory = try RuntimeDirectory(path: folder)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    await #expect(processExitsWith: .exitCode(86)) {
+      let path = ProcessInfo.processInfo.environment["PORTHOLE_GUARD_TEST"] ?? ""
+      let file = try LastWords.open(in: RuntimeDirectory(path: path)).release()
+      let data = try MemoryGauge().currentStatus().dataKB * 1024
+      _ = try MemoryLimits.apply(tier: .data, byteCount: data + (32 << 20))
+      try AllocationGuard.arm(instance: 7, pid: 42, file: file)
+      #expect(!AllocationGuard.hasShed)
+      var kept: [[UInt8]] = []
+      while true { kept.append([UInt8](repeating: 1, count: 100_000)) }
+    }
+    let words = try #require(LastWords.read(from: directory))
+    #expect(words.pid == 42 && words.instance == 7)
+    #expect(words.code == ExitCode.memoryLimit.rawValue)
+  }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import Glibc
+import Posix
+import Report
+import Testing
+
+@Suite struct FilesTests {
+  let folder: URL
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appending(path: "porthole-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+  }
+
+  private func removed() { try? FileManager.default.removeItem(at: folder) }
+
+  @Test("two makers of a token read the same one, and only this user may")
+  func token() throws {
+    defer { removed() }
+    let path = folder.path + "/token"
+    let first = try LinkToken(file: path)
+    let second = try LinkToken(file: path)
+    #expect(first.matches(second.bytes))
+    #expect(!first.matches(Array(second.bytes.dropLast()) + [second.bytes[31] ^ 1]))
+    #expect(!first.matches([]))
+    let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["token"])
+  }
+
+  @Test("a token that others may read, or of another length, is refused")
+  func badToken() throws {
+    defer { removed() }
+    let path = folder.path + "/token"
+    _ = try LinkToken(file: path)
+    chmod(path, 0o644)
+    #expect(throws: PosixError.self) { try LinkToken(file: path) }
+    chmod(path, 0o600)
+    for count in [0, 31, 33] {
+      try Data(count: count).write(to: URL(fileURLWithPath: path))
+      #expect(throws: PosixError.self) { try LinkToken(file: path) }
+    }
+  }
+
+  @Test("a runtime directory that others may enter is refused")
+  func runtimeDirectory() throws {
+    defer { removed() }
+    let path = folder.path + "/run"
+    #expect(try RuntimeDirectory(path: path).file("token") == path + "/token")
+    chmod(path, 0o755)
+    #expect(throws: PosixError.self) { try RuntimeDirectory(path: path) }
+  }
+
+  @Test("last words are read as they were written, and nothing is made of other bytes")
+  func lastWords() throws {
+    defer { removed() }
+    let directory = try RuntimeDirectory(path: folder.path + "/run")
+    #expect(LastWords.read(from: directory) == nil)
+    let file = try LastWords.open(in: directory)
+    #expect(LastWords.read(from: directory) == nil)
+    let words = LastWords(
+      pid: 0x0102_0304, instance: 0x1112_1314_1516_1718, code: 86, text: "memory limit")
+    #expect(
+      Array(words.bytes.prefix(24)) == Array("PHLW".utf8) + [
+        1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0, 0, 0, 86, 0x6d, 0x65, 0x6d,
+        0x6f,
+      ])
+    words.write(to: file.raw)
+    #expect(LastWords.read(from: directory) == words)
+    #expect(LastWords(bytes: [UInt8](repeating: 0, count: 64)) == nil)
+  }
+}

@@ -1,0 +1,79 @@
+import CommandOptions
+import Foundation
+import Glibc
+import Testing
+
+@Suite(.serialized) struct OptionTests {
+  let table = OptionTable(
+    program: "tool", summary: "does a thing",
+    options: [
+      Option("rate", .value("N"), "how often", standard: "30"), Option("loud", .flag, "say more"),
+      Option("camera", .optionalValue("NAME"), "a camera too"),
+      Option("push", .value("URL"), "where to", isRepeatable: true),
+    ])
+
+  @Test("later beats earlier: file, environment, command line")
+  func order() throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "porthole-\(UUID()).conf")
+    try "# a comment\n\n rate = 10 \nloud\npush = a\npush = b\n".write(
+      to: file, atomically: true, encoding: .utf8)
+    defer { try? FileManager.default.removeItem(at: file) }
+    #expect(try table.parse([])["rate"] == "30")
+    let fromFile = try table.parse(["--config", file.path])
+    #expect(fromFile["rate"] == "10")
+    #expect(fromFile.isOn("loud"))
+    #expect(fromFile.all("push") == ["a", "b"])
+    setenv("PORTHOLE_RATE", "20", 1)
+    defer { unsetenv("PORTHOLE_RATE") }
+    #expect(try table.parse(["--config", file.path])["rate"] == "20")
+    let last = try table.parse(["--config=" + file.path, "--rate=40", "--loud=no", "--push", "c"])
+    #expect(last["rate"] == "40")
+    #expect(!last.isOn("loud"))
+    #expect(last.all("push") == ["c"])
+  }
+
+  @Test(
+    "a wrong line is named",
+    arguments: [
+      (["--rat", "1"], "unknown option --rat (see --help)"),
+      (["--rate"], "--rate needs a value: N"),
+      (["--loud=maybe"], "--loud takes yes or no, not maybe"),
+      (["-x"], "unknown option -x (see --help)"),
+      (["--config", "/nonexistent"], "--config: open /nonexistent: No such file or directory"),
+    ])
+  func wrong(arguments: [String], line: String) {
+    #expect(throws: UsageError(line)) { try table.parse(arguments) }
+  }
+
+  @Test("an optional value is only taken behind an equals sign")
+  func optionalValue() throws {
+    let values = try table.parse(["--camera", "word"])
+    #expect(values["camera"] == "")
+    #expect(values.words == ["word"])
+    #expect(try table.parse(["--camera=front"])["camera"] == "front")
+    #expect(try table.parse([])["camera"] == nil)
+  }
+
+  @Test("the help shows each option and its default")
+  func help() {
+    #expect(table.help.contains("--rate N"))
+    #expect(table.help.contains("how often (30)"))
+    #expect(table.help.contains("--camera[=NAME]"))
+    #expect(table.help.split(separator: "\n").allSatisfy { $0.count <= 100 })
+  }
+
+  @Test("sizes, rates and byte counts are read as people write them, and nothing else is")
+  func formats() throws {
+    #expect(try #require(OptionFormat.size("1920x1080")) == (1920, 1080))
+    for text in ["1920", "0x1", "1x16385", "axb", "1x2x3", "-1x2"] {
+      #expect(OptionFormat.size(text) == nil, "\(text)")
+    }
+    #expect(OptionFormat.bitrate("2.5M") == 2_500_000)
+    #expect(OptionFormat.bitrate("800k") == 800_000)
+    #expect(OptionFormat.bitrate("6000000") == 6_000_000)
+    #expect(OptionFormat.byteCount("50MiB") == 52_428_800)
+    for text in ["", "M", "1.5", "-3", "1e3", "6MB", "nan", "99999999M"] {
+      #expect(OptionFormat.bitrate(text) == nil, "\(text)")
+    }
+  }
+}
