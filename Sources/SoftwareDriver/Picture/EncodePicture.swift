@@ -12,7 +12,19 @@ extension Driver {
     var sink = unsafe BitSink(
       start: buffer.storage.base.assumingMemoryBound(to: UInt8.self), capacity: buffer.byteCount)
     try checked.writeHeaders(of: context, into: &sink)
-    context.encoder.encodeLossless(job, into: &sink)
+    context.encoder.lastSerial = lastSerial
+    defer { lastSerial = context.encoder.lastSerial }
+    switch mode {
+    case .lossless:
+      guard job.sliceQP <= PictureEncoder.largestLosslessQP || job.deblocking == nil else {
+        throw .invalidParameter
+      }
+      context.encoder.encodeLossless(job, into: &sink)
+    case .lossy:
+      context.encoder.hashSource(of: job)
+      var plan = PicturePlan.constant(qp: job.sliceQP)
+      context.encoder.encodeLossy(job, plan: &plan, into: &sink)
+    }
     sink.endUnit()
     guard !sink.hasOverflowed else { throw .notEnoughBuffer }
     unsafe buffer.segment.pointee.size = UInt32(sink.byteCount)
