@@ -59,31 +59,33 @@ func packet(_ kind: Packet.Kind, at milliseconds: Int64 = 0, bytes count: Int = 
 }
 
 @Suite struct KeyframeRequestsTests {
+  private let start = Moment.now
+
   @Test("the first request passes at once, the next ones together after a second")
   func coalesced() {
-    let start = Moment.now
     var requests = KeyframeRequests()
-    #expect(!requests.pass(now: start))
+    var passed = [requests.pass(now: start)]
     requests.ask(.join)
-    #expect(requests.pass(now: start))
+    passed.append(requests.pass(now: start))
     requests.ask(.join)
     requests.ask(.behind)
-    #expect(!requests.pass(now: start + .milliseconds(999)))
-    #expect(requests.pass(now: start + .seconds(1)))
-    #expect(!requests.pass(now: start + .seconds(5)))
+    for milliseconds in [999, 1000, 5000] {
+      passed.append(requests.pass(now: start + .milliseconds(milliseconds)))
+    }
+    #expect(passed == [false, true, false, true, false])
     #expect(requests.passed == 2)
     #expect(requests.counts[.join] == 2)
   }
 
   @Test("a keyframe that comes meanwhile serves all who wait")
   func satisfied() {
-    let start = Moment.now
     var requests = KeyframeRequests()
     requests.ask(.join)
-    #expect(requests.pass(now: start))
+    let first = requests.pass(now: start)
     requests.ask(.join)
     requests.satisfied()
-    #expect(!requests.pass(now: start + .seconds(2)))
+    let second = requests.pass(now: start + .seconds(2))
+    #expect(first && !second)
   }
 }
 
