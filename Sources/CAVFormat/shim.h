@@ -1,1 +1,2 @@
 #include <libavformat/avformat.h>
+#include <libavutil/opt.h>

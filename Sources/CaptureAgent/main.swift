@@ -1,3 +1,4 @@
 import Glibc
+import Report
 
-exit(0)
+exit(Agent.run(Array(CommandLine.arguments.dropFirst())).rawValue)

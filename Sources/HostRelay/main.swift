@@ -1,3 +1,3 @@
 import Glibc
 
-exit(0)
+exit(runHostRelay(Array(CommandLine.arguments.dropFirst())))

@@ -12,6 +12,8 @@ final class Driver {
   var buffers = ObjectTable<DriverBuffer>(kind: 4)
   var images = ObjectTable<DriverImage>(kind: 5)
   var pool = BufferPool()
+  /// The last serial given to a macroblock's pixels; surfaces may serve several contexts.
+  var lastSerial: UInt32 = 0
   let mode: EncodeMode
   let vendor: VendorString
 

@@ -6,6 +6,7 @@ internal import CVA
   let columns: Int
   let rows: Int
   var encoder: PictureEncoder
+  var rateControl = RateControl()
   var target: Surface?
   var request = PictureRequest()
   var sequence: VAEncSequenceParameterBufferH264?
@@ -46,6 +47,35 @@ internal import CVA
     }
   }
 
+  /// Rate control, frame rate and buffer size; other kinds are hints that change nothing here.
   private func takeMisc(_ buffer: DriverBuffer) throws(DriverError) {
+    var settings = rateControl.current
+    let type = try buffer.value(as: VAEncMiscParameterType.self)
+    switch type {
+    case VAEncMiscParameterTypeRateControl:
+      let wanted = try buffer.value(as: VAEncMiscParameterRateControl.self, at: 4)
+      let isVariable = config.rateControl == UInt32(VA_RC_VBR)
+      guard config.rateControl == UInt32(VA_RC_CQP) || wanted.bits_per_second > 0,
+        !isVariable || (1...100).contains(wanted.target_percentage),
+        wanted.min_qp <= 51, wanted.max_qp <= 51, wanted.initial_qp <= 51
+      else { throw .invalidParameter }
+      settings.peakBitsPerSecond = Int(wanted.bits_per_second)
+      settings.targetPercentage = isVariable ? Int(wanted.target_percentage) : 100
+      settings.minimumQP = Int(wanted.min_qp)
+      settings.maximumQP = wanted.max_qp == 0 ? 51 : Int(wanted.max_qp)
+      settings.initialQP = Int(wanted.initial_qp)
+    case VAEncMiscParameterTypeFrameRate:
+      let packed = try buffer.value(as: VAEncMiscParameterFrameRate.self, at: 4).framerate
+      let rate = Double(packed & 0xffff) / Double(max(1, packed >> 16))
+      guard rate > 0 else { throw .invalidParameter }
+      settings.picturesPerSecond = rate
+    case VAEncMiscParameterTypeHRD:
+      let hrd = try buffer.value(as: VAEncMiscParameterHRD.self, at: 4)
+      guard hrd.buffer_size > 0 else { throw .invalidParameter }
+      settings.bufferBits = Int(hrd.buffer_size)
+    default:
+      return
+    }
+    rateControl.configure(settings)
   }
 }

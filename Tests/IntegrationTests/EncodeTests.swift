@@ -126,6 +126,47 @@ struct EncodeTests {
     #expect(largestDifference(decoded.pictures[599], last) <= 1)
   }
 
+  @Test("a picture that fits no message is refused, and the encoder lives on")
+  func overflow() throws {
+    // Without loss a keyframe takes 4.3 MB here, and a message carries 4.2.
+    let frames = try DrawnFrames(width: 2048, height: 1408)
+    let encoder = try encoder(width: 2048, height: 1408)
+    try encoder.load(frames.frame())
+    #expect {
+      try encoder.encode(keyframe: false, pts: 0)
+    } throws: { error in
+      guard case .driver(let text) = error as? EncoderError else { return false }
+      return text.contains("does not fit")
+    }
+    let small = try DrawnFrames(width: 320, height: 192)
+    try encoder.reconfigure(width: 320, height: 192)
+    try encoder.load(small.frame())
+    #expect(try encoder.encode(keyframe: false, pts: 1).isKeyframe)
+  }
+
+  @Test("a still picture gets better until nothing is left to say")
+  func refinement() throws {
+    setenv("PORTHOLE_DRIVER_MODE", "lossy", 1)
+    let (width, height) = (640, 368)
+    let frames = try DrawnFrames(width: width, height: height)
+    let encoder = try encoder(width: width, height: height)
+    frames.draw(letters)
+    try encoder.load(frames.frame())
+    var stream: [UInt8] = []
+    var last = 0
+    for _ in 0..<30 {
+      let unit = try encoder.encode(keyframe: false, pts: 0)
+      stream += unit.bytes()
+      last = unit.byteCount
+    }
+    let decoded = try DecodedPictures(annexB: stream, width: width, height: height)
+    #expect(decoded.isClean, "\(decoded.log)")
+    try #require(decoded.pictures.count == 30)
+    let ideal = ideal(width: width, height: height, color: letters)
+    #expect(signalToNoise(decoded.pictures[29], ideal) > 38)
+    #expect(last < 200)
+  }
+
   @Test("the software driver is loaded whatever driver the user prefers, and names itself")
   func userPreference() throws {
     setenv("LIBVA_DRIVER_NAME", "iHD", 1)
@@ -182,6 +223,12 @@ struct EncodeTests {
   private var builtProducts: String {
     (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
       .map { ($0 as NSString).deletingLastPathComponent } ?? ""
+  }
+
+  /// Dark strokes on a light ground, with a window's border.
+  private func letters(_ x: Int, _ y: Int) -> UInt32 {
+    if x / 4 == 20 || y / 4 == 20 { return 0x3050a0 }
+    return (x * 7 + y * 13) % 29 < 4 && y / 12 % 2 == 0 ? 0x202020 : 0xf0f0e8
   }
 
   /// Something in every channel, different in each picture.

@@ -17,3 +17,79 @@ uint32_t porthole_macroblock_ssd(const uint8_t *luma, const uint8_t *chroma, ptr
 /// Sum of absolute differences of two 16x16 luma blocks.
 uint32_t porthole_sad_16x16(const uint8_t *a, ptrdiff_t a_stride, const uint8_t *b,
                             ptrdiff_t b_stride);
+/// The same of two chroma blocks, 16 bytes by 8 rows.
+uint32_t porthole_sad_16x8(const uint8_t *a, ptrdiff_t a_stride, const uint8_t *b,
+                           ptrdiff_t b_stride);
+/// Finds the 16x16 block of `reference` most like `block` among the `width` x `height` positions
+/// whose first is `reference`; answers its SAD and puts its position into `x` and `y`. Of equals the
+/// first in raster order wins.
+uint32_t porthole_search_16x16(const uint8_t *block, ptrdiff_t stride, const uint8_t *reference,
+                               ptrdiff_t reference_stride, int width, int height, int *x, int *y);
+/// How much a macroblock's luma changes from sample to sample, left to right and down.
+uint32_t porthole_activity_16x16(const uint8_t *luma, ptrdiff_t stride);
+
+/// What one QP means for a 4x4 block. Blocks lie transposed, so vectors pair columns 2n and 2n + 1.
+struct porthole_quantizer {
+  uint16_t scale_even[8], scale_odd[8];      ///< levels = (|coefficient| + bias) * scale >> 16
+  uint16_t bias_even[8], bias_odd[8];
+  int16_t restore_even[8], restore_odd[8];   ///< coefficients = level * restore (clause 8.5.12.1)
+  int32_t qp;
+};
+/// `rounding` is the part of a step, in 1/64, that rounds up: 21 for intra, 11 for inter.
+void porthole_make_quantizer(int qp, int rounding, struct porthole_quantizer *quantizer);
+
+/// Transforms and quantises source minus prediction into 16 blocks in raster order; the answer has
+/// a bit for each block with a level other than 0. With `dc` the DC coefficients go there unquantised.
+uint32_t porthole_forward_luma(const uint8_t *source, ptrdiff_t stride, const uint8_t *prediction,
+                               ptrdiff_t prediction_stride,
+                               const struct porthole_quantizer *quantizer, int16_t levels[256],
+                               int16_t *dc);
+/// Adds the residual to the prediction into `target`; blocks outside `blocks` have none. With `dc`
+/// the DC coefficients come from there, restored already.
+void porthole_inverse_luma(uint8_t *target, ptrdiff_t stride, const uint8_t *prediction,
+                           ptrdiff_t prediction_stride,
+                           const struct porthole_quantizer *quantizer, const int16_t levels[256],
+                           const int16_t *dc, uint32_t blocks);
+/// The same for chroma: four blocks of Cb, four of Cr; DC is always apart.
+uint32_t porthole_forward_chroma(const uint8_t *source, ptrdiff_t stride,
+                                 const uint8_t *prediction, ptrdiff_t prediction_stride,
+                                 const struct porthole_quantizer *quantizer, int16_t levels[128],
+                                 int16_t dc[8]);
+void porthole_inverse_chroma(uint8_t *target, ptrdiff_t stride, const uint8_t *prediction,
+                             ptrdiff_t prediction_stride,
+                             const struct porthole_quantizer *quantizer, const int16_t levels[128],
+                             const int16_t dc[8], uint32_t blocks);
+/// Quantises the 16 luma DC coefficients of an Intra_16x16 macroblock, laid out as a block is, and
+/// restores them in place (clause 8.5.10). Answers whether a level is other than 0.
+int porthole_luma_dc(int16_t dc[16], const struct porthole_quantizer *quantizer,
+                     int16_t levels[16]);
+/// Quantises the four DC coefficients of one chroma component and restores them in place.
+int porthole_chroma_dc(int16_t dc[4], const struct porthole_quantizer *quantizer,
+                       int16_t levels[4]);
+/// Brings a block into zig-zag order; bit n of the answer says that level n is not 0.
+uint32_t porthole_zigzag(const int16_t block[16], int16_t ordered[16]);
+
+/// Where an intra macroblock may look.
+enum { PORTHOLE_LEFT = 1, PORTHOLE_ABOVE = 2, PORTHOLE_CORNER = 4 };
+/// Intra_16x16 prediction of mode 0 to 3 (table 8-4) from the samples around `target`, 16 a row.
+void porthole_intra_luma(const uint8_t *target, ptrdiff_t stride, int mode, int available,
+                         uint8_t prediction[256]);
+/// Intra chroma prediction of mode 0 to 3 (table 8-5), Cb and Cr interleaved, 16 bytes a row.
+void porthole_intra_chroma(const uint8_t *target, ptrdiff_t stride, int mode, int available,
+                           uint8_t prediction[128]);
+/// Inter prediction of chroma half a sample to the right or below (clause 8.4.2.2.2).
+void porthole_inter_chroma(const uint8_t *reference, ptrdiff_t stride, int half_x, int half_y,
+                           uint8_t prediction[128]);
+
+/// One edge of a macroblock to deblock (clause 8.7.2).
+struct porthole_edge {
+  int16_t alpha, beta;
+  int8_t strength_bound[4];  ///< tC0 of each quarter of the edge; -1 leaves the quarter alone
+  int8_t is_strong;          ///< bS 4, all along the edge
+};
+/// `target` is the first sample behind the edge, which is vertical or horizontal. Answers whether a
+/// sample may have changed.
+int porthole_deblock_luma(uint8_t *target, ptrdiff_t stride, int is_vertical,
+                          const struct porthole_edge *edge);
+int porthole_deblock_chroma(uint8_t *target, ptrdiff_t stride, int is_vertical,
+                            const struct porthole_edge *edge);

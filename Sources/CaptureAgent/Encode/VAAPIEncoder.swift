@@ -85,31 +85,21 @@ final class VAAPIEncoder: VideoEncoder {
     release()
     let pictures = try configured()
     var raise = 0
-    while true {
+    while RateControl.constantQP + raise <= RateControl.maxQP {
       let picture = order.next(
         keyframe: keyframe, headers: headers,
         qpDelta: choice.rateControl == .cqp ? Int8(raise) : 0)
-      do throws(VAError) {
-        try pictures.context.encode(
-          pictures.input, parameters: parameters(for: picture, in: pictures, raise: raise))
-        output = try pictures.coded.map(encodedFrom: pictures.input)
-      } catch {
-        order.lose()
-        throw .driver("\(error)")
-      }
-      if let unit = try accessUnit(of: picture, pts: pts) {
+      if let unit = try attempt(picture, in: pictures, raise: raise, pts: pts) {
         order.advance(past: picture)
         // What held for a picture that did not fit does not hold for the next one.
         isControlChanged = raise > 0
         return unit
       }
-      raise += RateControl.coarser
-      guard RateControl.constantQP + raise <= RateControl.maxQP else {
-        order.lose()
-        throw .driver("a picture does not fit \(configuration.codedBufferByteCount) bytes")
-      }
       release()
+      raise += RateControl.coarser
     }
+    order.lose()
+    throw .driver("a picture does not fit \(configuration.codedBufferByteCount) bytes")
   }
 
   func release() { output = nil }
@@ -128,6 +118,22 @@ final class VAAPIEncoder: VideoEncoder {
   private func configured() throws(EncoderError) -> EncoderPictures {
     guard let pictures else { throw .driver("no encoder is configured") }
     return pictures
+  }
+
+  /// Encodes `picture`; nil when it does not fit.
+  private func attempt(
+    _ picture: H264Picture, in pictures: EncoderPictures, raise: Int, pts: Int64
+  ) throws(EncoderError) -> AccessUnit? {
+    do throws(VAError) {
+      try pictures.context.encode(
+        pictures.input, parameters: parameters(for: picture, in: pictures, raise: raise))
+      output = try pictures.coded.map(encodedFrom: pictures.input)
+    } catch {
+      if error.isBufferTooSmall { return nil }
+      order.lose()
+      throw .driver("\(error)")
+    }
+    return try accessUnit(of: picture, pts: pts)
   }
 
   /// The buffers of one picture, in the order that drivers are used to.

@@ -52,7 +52,7 @@ struct Outbox {
   private mutating func sendMessages(to fd: Int32) throws(PosixError) -> Bool {
     while messageOffset < messages.count {
       let written = unsafe messages.withUnsafeBytes { bytes in
-        let rest = unsafe bytes[messageOffset...]
+        let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[messageOffset...])
         return unsafe Glibc.send(fd, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
       }
       guard try Self.isTaken(written) else { return false }
@@ -102,7 +102,7 @@ struct Outbox {
       }
       unsafe add(header)
       for index in 0..<unit.segmentCount { unsafe add(unit.segment(index)) }
-      var message = msghdr()
+      var message = unsafe msghdr()
       unsafe message.msg_iov = vectors.baseAddress
       unsafe message.msg_iovlen = count
       return unsafe sendmsg(fd, &message, Int32(MSG_NOSIGNAL))

@@ -59,7 +59,7 @@ final class PacketSlot: Sendable {
   }
 
   /// By the loop: takes the packet that waits; its bytes are good until `free`.
-  func take() -> OutgoingPacket? {
+  func next() -> OutgoingPacket? {
     let taken = guarded.withLock { guarded -> Guarded in
       defer { if case .full = guarded.state { guarded.state = .onItsWay } }
       return guarded

@@ -121,10 +121,11 @@ final class RelayConnection {
     if isLink { lastReceived = MonotonicClock.now() }
     guard ending == nil else { return }  // What a refused peer still says is read away.
     do throws(WireError) {
+      let received = input  // Shared, not copied: it goes before the next read.
       var at = 0
       while at < count, io != nil, ending == nil {
         var consumed = 0
-        let piece = input.span.extracting(at..<count)
+        let piece = received.span.extracting(at..<count)
         guard let raw = try decoder.take(piece, consumed: &consumed) else { break }
         at += consumed
         try handle(Message(raw))

@@ -5,19 +5,33 @@ internal import CPixelKernels
 struct PictureEncoder: ~Copyable {
   let columns: Int
   let rows: Int
-  /// The last serial given to a macroblock's pixels, in any surface of this context.
+  let macroblocks: Table<Macroblock>
+  /// total_coeff of each 4x4 block, 24 a macroblock.
+  let counts: Table<UInt8>
+  let work: Workspace
+  var scout: MotionScout
+  /// The last serial given to a macroblock's pixels.
   var lastSerial: UInt32 = 0
   /// P_Skip macroblocks that wait to be written as one mb_skip_run.
   var skipRun = 0
-
-  var macroblockCount: Int { columns * rows }
+  /// QPY,PRED of the next macroblock.
+  var lastQP = 0
 
   init(columns: Int, rows: Int) throws(DriverError) {
+    let macroblocks = try Table<Macroblock>(count: columns * rows)
+    let counts = try Table<UInt8>(count: columns * rows * Self.countsPerMacroblock)
+    let work = try Workspace()
+    let scout = try MotionScout()
     self.columns = columns
     self.rows = rows
+    self.macroblocks = macroblocks
+    self.counts = counts
+    self.work = work
+    self.scout = scout
   }
 
-  /// Hashes the source into the target's memory.
+  /// Hashes the source into the target's memory. Answers how many macroblocks differ from the
+  /// reference's source.
   func hashSource(of job: borrowing PictureJob) {
     for row in 0..<rows {
       unsafe porthole_hash_macroblocks(
@@ -26,11 +40,28 @@ struct PictureEncoder: ~Copyable {
     }
   }
 
-  /// Makes a macroblock of the target equal to the reference's at the same place.
-  @inline(__always) func repeatMacroblock(
-    _ job: borrowing PictureJob, _ reference: borrowing PictureJob.Reference, column: Int, row: Int
+  /// Forgets the picture before.
+  mutating func beginSlice(of job: borrowing PictureJob) {
+    counts.clear()
+    skipRun = 0
+    lastQP = job.sliceQP
+  }
+
+  /// Codes a macroblock as the reference's pixels at the same place.
+  mutating func codeRepeat(
+    _ job: borrowing PictureJob, _ reference: borrowing PictureJob.Reference, column: Int,
+    row: Int, into sink: inout BitSink
   ) {
+    var kind = Macroblock.Kind.skipped
+    if skipMotion(column: column, row: row) == .zero {
+      skipRun &+= 1
+    } else {
+      kind = .inter
+      putInterHeader(job, motion: .zero, pattern: 0, column: column, row: row, into: &sink)
+    }
     let index = row &* columns &+ column
+    macroblocks[index] = Macroblock(
+      kind: kind, qp: UInt8(truncatingIfNeeded: lastQP), coded: 0, motion: .zero)
     let serial = reference.memory.serials[index]
     guard serial != job.memory.serials[index] else { return }
     job.memory.serials[index] = serial
@@ -41,8 +72,9 @@ struct PictureEncoder: ~Copyable {
       job.target.chroma(x: column &* 8, y: row &* 8), job.target.stride)
   }
 
-  mutating func nextSerial() -> UInt32 {
+  /// Gives a macroblock of the target a serial that no pixels had before.
+  mutating func renewSerial(of index: Int, in job: borrowing PictureJob) {
     lastSerial &+= 1
-    return lastSerial
+    job.memory.serials[index] = lastSerial
   }
 }

@@ -1,5 +1,6 @@
 /// A fixed count of plain values in memory of its own, zero at first; bounds hold in debug builds.
-@safe struct Table<Element: BitwiseCopyable>: ~Copyable {
+/// Copies share the memory.
+@safe struct Table<Element: BitwiseCopyable> {
   let count: Int
   private let block: ByteBlock
   private let elements: UnsafeMutablePointer<Element>

@@ -1,0 +1,320 @@
+// The 4x4 transform, quantisation and their inverses (H.264 clauses 8.5.10 to 8.5.12), two blocks
+// side by side in each vector.
+#include <stdlib.h>
+#include <string.h>
+
+#include "dispatch.h"
+#include "encode_kernels.h"
+
+typedef int16_t i16x8 __attribute__((vector_size(16)));
+typedef uint16_t u16x8 __attribute__((vector_size(16)));
+typedef uint32_t u32x8 __attribute__((vector_size(32)));
+typedef uint8_t u8x8 __attribute__((vector_size(8)));
+typedef uint8_t u8x16 __attribute__((vector_size(16)));
+
+struct pair {
+  i16x8 row[4];
+};
+
+BODY i16x8 load8(const uint8_t *bytes) {
+  u8x8 value;
+  memcpy(&value, bytes, 8);
+  return __builtin_convertvector(value, i16x8);
+}
+
+BODY i16x8 load_levels(const int16_t *a, const int16_t *b) {
+  i16x8 value;
+  memcpy(&value, a, 8);
+  memcpy((char *)&value + 8, b, 8);
+  return value;
+}
+
+BODY void store_levels(int16_t *a, int16_t *b, i16x8 value) {
+  memcpy(a, &value, 8);
+  memcpy(b, (char *)&value + 8, 8);
+}
+
+BODY struct pair transposed(struct pair in) {
+  i16x8 a = __builtin_shufflevector(in.row[0], in.row[1], 0, 8, 1, 9, 2, 10, 3, 11);
+  i16x8 b = __builtin_shufflevector(in.row[0], in.row[1], 4, 12, 5, 13, 6, 14, 7, 15);
+  i16x8 c = __builtin_shufflevector(in.row[2], in.row[3], 0, 8, 1, 9, 2, 10, 3, 11);
+  i16x8 d = __builtin_shufflevector(in.row[2], in.row[3], 4, 12, 5, 13, 6, 14, 7, 15);
+  i16x8 left01 = __builtin_shufflevector(a, c, 0, 1, 8, 9, 2, 3, 10, 11);
+  i16x8 left23 = __builtin_shufflevector(a, c, 4, 5, 12, 13, 6, 7, 14, 15);
+  i16x8 right01 = __builtin_shufflevector(b, d, 0, 1, 8, 9, 2, 3, 10, 11);
+  i16x8 right23 = __builtin_shufflevector(b, d, 4, 5, 12, 13, 6, 7, 14, 15);
+  struct pair out;
+  out.row[0] = __builtin_shufflevector(left01, right01, 0, 1, 2, 3, 8, 9, 10, 11);
+  out.row[1] = __builtin_shufflevector(left01, right01, 4, 5, 6, 7, 12, 13, 14, 15);
+  out.row[2] = __builtin_shufflevector(left23, right23, 0, 1, 2, 3, 8, 9, 10, 11);
+  out.row[3] = __builtin_shufflevector(left23, right23, 4, 5, 6, 7, 12, 13, 14, 15);
+  return out;
+}
+
+BODY struct pair forward_columns(struct pair in) {
+  i16x8 outer = in.row[0] + in.row[3], inner = in.row[1] + in.row[2];
+  i16x8 outer_difference = in.row[0] - in.row[3], inner_difference = in.row[1] - in.row[2];
+  return (struct pair){{outer + inner, outer_difference + outer_difference + inner_difference,
+                        outer - inner, outer_difference - inner_difference - inner_difference}};
+}
+
+BODY struct pair inverse_columns(struct pair in) {
+  i16x8 sum = in.row[0] + in.row[2], difference = in.row[0] - in.row[2];
+  i16x8 low = (in.row[1] >> 1) - in.row[3], high = in.row[1] + (in.row[3] >> 1);
+  return (struct pair){{sum + high, difference + low, difference - low, sum - high}};
+}
+
+BODY i16x8 quantized(i16x8 coefficients, const uint16_t *scale, const uint16_t *bias) {
+  u16x8 factor, offset;
+  memcpy(&factor, scale, 16);
+  memcpy(&offset, bias, 16);
+  i16x8 sign = coefficients >> 15;
+  u16x8 magnitude = (u16x8)((coefficients ^ sign) - sign) + offset;
+  u32x8 product =
+      __builtin_convertvector(magnitude, u32x8) * __builtin_convertvector(factor, u32x8);
+  i16x8 level = (i16x8)__builtin_convertvector(product >> 16, u16x8);
+  return (level ^ sign) - sign;
+}
+
+BODY i16x8 restored(i16x8 levels, const int16_t *factors) {
+  i16x8 factor;
+  memcpy(&factor, factors, 16);
+  return levels * factor;
+}
+
+// Quantises two transformed blocks and says in two bits which has a level other than 0.
+BODY uint32_t quantize_pair(struct pair in, const struct porthole_quantizer *q, int16_t *left,
+                            int16_t *right, int16_t *left_dc, int16_t *right_dc) {
+  if (left_dc) {
+    *left_dc = in.row[0][0];
+    *right_dc = in.row[0][4];
+    in.row[0] &= (i16x8){0, -1, -1, -1, 0, -1, -1, -1};
+  }
+  i16x8 any = {0};
+  for (int row = 0; row < 4; row++) {
+    i16x8 level = row & 1 ? quantized(in.row[row], q->scale_odd, q->bias_odd)
+                          : quantized(in.row[row], q->scale_even, q->bias_even);
+    any |= level;
+    store_levels(left + 4 * row, right + 4 * row, level);
+  }
+  uint64_t halves[2];
+  memcpy(halves, &any, 16);
+  return (halves[0] != 0) | (halves[1] != 0) << 1;
+}
+
+BODY struct pair restore_pair(const struct porthole_quantizer *q, const int16_t *left,
+                              const int16_t *right, const int16_t *left_dc,
+                              const int16_t *right_dc) {
+  struct pair in;
+  for (int row = 0; row < 4; row++)
+    in.row[row] = restored(load_levels(left + 4 * row, right + 4 * row),
+                           row & 1 ? q->restore_odd : q->restore_even);
+  if (left_dc) {
+    in.row[0][0] = *left_dc;
+    in.row[0][4] = *right_dc;
+  }
+  in = inverse_columns(transposed(inverse_columns(in)));
+  for (int row = 0; row < 4; row++) in.row[row] = (in.row[row] + 32) >> 6;
+  return in;
+}
+
+BODY i16x8 clipped(i16x8 value) {
+  const i16x8 least = {0}, most = {255, 255, 255, 255, 255, 255, 255, 255};
+  return __builtin_elementwise_min(__builtin_elementwise_max(value, least), most);
+}
+
+uint32_t porthole_forward_luma(const uint8_t *source, ptrdiff_t stride, const uint8_t *prediction,
+                               ptrdiff_t prediction_stride,
+                               const struct porthole_quantizer *quantizer, int16_t levels[256],
+                               int16_t *dc) {
+  uint32_t blocks = 0;
+  for (int block = 0; block < 16; block += 2) {
+    const uint8_t *from = source + (block & 12) * stride + (block & 3) * 4;
+    const uint8_t *less = prediction + (block & 12) * prediction_stride + (block & 3) * 4;
+    struct pair in;
+    for (int row = 0; row < 4; row++)
+      in.row[row] = load8(from + row * stride) - load8(less + row * prediction_stride);
+    in = forward_columns(transposed(forward_columns(in)));
+    blocks |= quantize_pair(in, quantizer, levels + 16 * block, levels + 16 * (block + 1),
+                            dc ? dc + block : NULL, dc ? dc + block + 1 : NULL)
+              << block;
+  }
+  return blocks;
+}
+
+void porthole_inverse_luma(uint8_t *target, ptrdiff_t stride, const uint8_t *prediction,
+                           ptrdiff_t prediction_stride,
+                           const struct porthole_quantizer *quantizer, const int16_t levels[256],
+                           const int16_t *dc, uint32_t blocks) {
+  for (int block = 0; block < 16; block += 2) {
+    uint8_t *to = target + (block & 12) * stride + (block & 3) * 4;
+    const uint8_t *from = prediction + (block & 12) * prediction_stride + (block & 3) * 4;
+    if (!(blocks >> block & 3)) {
+      for (int row = 0; row < 4; row++)
+        memcpy(to + row * stride, from + row * prediction_stride, 8);
+      continue;
+    }
+    struct pair residual =
+        restore_pair(quantizer, levels + 16 * block, levels + 16 * (block + 1),
+                     dc ? dc + block : NULL, dc ? dc + block + 1 : NULL);
+    for (int row = 0; row < 4; row++) {
+      i16x8 sum = residual.row[row] + load8(from + row * prediction_stride);
+      u8x8 bytes = __builtin_convertvector(clipped(sum), u8x8);
+      memcpy(to + row * stride, &bytes, 8);
+    }
+  }
+}
+
+BODY i16x8 component(const uint8_t *bytes, int index) {
+  u8x16 value;
+  memcpy(&value, bytes, 16);
+  i16x8 words = (i16x8)value;
+  return index ? (i16x8)((u16x8)words >> 8) : words & 255;
+}
+
+uint32_t porthole_forward_chroma(const uint8_t *source, ptrdiff_t stride,
+                                 const uint8_t *prediction, ptrdiff_t prediction_stride,
+                                 const struct porthole_quantizer *quantizer, int16_t levels[128],
+                                 int16_t dc[8]) {
+  uint32_t blocks = 0;
+  for (int block = 0; block < 8; block += 2) {
+    const int top = (block & 2) * 2;
+    struct pair in;
+    for (int row = 0; row < 4; row++)
+      in.row[row] = component(source + (top + row) * stride, block >> 2) -
+                    component(prediction + (top + row) * prediction_stride, block >> 2);
+    in = forward_columns(transposed(forward_columns(in)));
+    blocks |= quantize_pair(in, quantizer, levels + 16 * block, levels + 16 * (block + 1),
+                            dc + block, dc + block + 1)
+              << block;
+  }
+  return blocks;
+}
+
+void porthole_inverse_chroma(uint8_t *target, ptrdiff_t stride, const uint8_t *prediction,
+                             ptrdiff_t prediction_stride,
+                             const struct porthole_quantizer *quantizer, const int16_t levels[128],
+                             const int16_t dc[8], uint32_t blocks) {
+  for (int half = 0; half < 2; half++) {
+    struct pair residual[2];
+    for (int index = 0; index < 2; index++) {
+      int block = 4 * index + 2 * half;
+      if (blocks >> block & 3)
+        residual[index] = restore_pair(quantizer, levels + 16 * block, levels + 16 * (block + 1),
+                                       dc + block, dc + block + 1);
+      else
+        memset(&residual[index], 0, sizeof(struct pair));
+    }
+    for (int row = 0; row < 4; row++) {
+      const uint8_t *from = prediction + (4 * half + row) * prediction_stride;
+      i16x8 cb = clipped(residual[0].row[row] + component(from, 0));
+      i16x8 cr = clipped(residual[1].row[row] + component(from, 1));
+      i16x8 both = cb | cr << 8;
+      memcpy(target + (4 * half + row) * stride, &both, 16);
+    }
+  }
+}
+
+// Table 8-15's normAdjust and its counterpart for the encoder, for coefficients at even places,
+// odd places, and one of each.
+static const int restore_base[6][3] = {{10, 16, 13}, {11, 18, 14}, {13, 20, 16},
+                                       {14, 23, 18}, {16, 25, 20}, {18, 29, 23}};
+static const int scale_base[6][3] = {{13107, 5243, 8066}, {11916, 4660, 7490}, {10082, 4194, 6554},
+                                     {9362, 3647, 5825},  {8192, 3355, 5243},  {7282, 2893, 4559}};
+
+void porthole_make_quantizer(int qp, int rounding, struct porthole_quantizer *quantizer) {
+  for (int lane = 0; lane < 8; lane++) {
+    for (int odd = 0; odd < 2; odd++) {
+      int place = (lane & 1) == odd ? (odd ? 1 : 0) : 2;
+      int scale = scale_base[qp % 6][place] * 2 >> qp / 6;
+      // A step is 65536 / scale.
+      int bias = (rounding * 1024 + scale / 2) / scale;
+      int restore = restore_base[qp % 6][place] << qp / 6;
+      (odd ? quantizer->scale_odd : quantizer->scale_even)[lane] = (uint16_t)scale;
+      (odd ? quantizer->bias_odd : quantizer->bias_even)[lane] = (uint16_t)bias;
+      (odd ? quantizer->restore_odd : quantizer->restore_even)[lane] = (int16_t)restore;
+    }
+  }
+  quantizer->qp = qp;
+}
+
+// DC coefficients have been through two transforms: their step is twice as large. Level 2063 is the
+// largest that CAVLC can say in Baseline; 2047 stays clear of it.
+static int dc_level(int coefficient, const struct porthole_quantizer *q) {
+  int level = (abs(coefficient) + 2 * q->bias_even[0]) * q->scale_even[0] >> 17;
+  if (level > 2047) level = 2047;
+  return coefficient < 0 ? -level : level;
+}
+
+static void hadamard4(int v[4], int a, int b, int c, int d) {
+  int outer = a + d, inner = b + c, outer_difference = a - d, inner_difference = b - c;
+  v[0] = outer + inner;
+  v[1] = outer_difference + inner_difference;
+  v[2] = outer - inner;
+  v[3] = outer_difference - inner_difference;
+}
+
+static void hadamard16(const int16_t in[16], int out[16]) {
+  int rows[4][4];
+  for (int i = 0; i < 4; i++) hadamard4(rows[i], in[4 * i], in[4 * i + 1], in[4 * i + 2], in[4 * i + 3]);
+  for (int i = 0; i < 4; i++) {
+    int column[4];
+    hadamard4(column, rows[0][i], rows[1][i], rows[2][i], rows[3][i]);
+    for (int j = 0; j < 4; j++) out[4 * j + i] = column[j];
+  }
+}
+
+int porthole_luma_dc(int16_t dc[16], const struct porthole_quantizer *quantizer,
+                     int16_t levels[16]) {
+  int sums[16], any = 0;
+  int16_t raster[16];
+  hadamard16(dc, sums);
+  for (int i = 0; i < 16; i++) {
+    // The sums are halved; blocks lie transposed for the zig-zag scan.
+    raster[i] = (int16_t)dc_level((sums[i] + (sums[i] > 0)) / 2, quantizer);
+    levels[(i & 3) * 4 + i / 4] = raster[i];
+    any |= raster[i];
+  }
+  hadamard16(raster, sums);
+  int shift = quantizer->qp / 6, scale = 16 * restore_base[quantizer->qp % 6][0];
+  for (int i = 0; i < 16; i++)
+    dc[i] = (int16_t)(shift >= 6 ? sums[i] * scale << (shift - 6)
+                                 : (sums[i] * scale + (1 << (5 - shift))) >> (6 - shift));
+  return any != 0;
+}
+
+int porthole_chroma_dc(int16_t dc[4], const struct porthole_quantizer *quantizer,
+                       int16_t levels[4]) {
+  int sums[4], any = 0;
+  int16_t coded[4];
+  for (int pass = 0; pass < 2; pass++) {
+    const int16_t *in = pass ? coded : dc;
+    int top = in[0] + in[1], top_difference = in[0] - in[1];
+    int bottom = in[2] + in[3], bottom_difference = in[2] - in[3];
+    sums[0] = top + bottom;
+    sums[1] = top_difference + bottom_difference;
+    sums[2] = top - bottom;
+    sums[3] = top_difference - bottom_difference;
+    if (pass) break;
+    for (int i = 0; i < 4; i++) {
+      coded[i] = (int16_t)dc_level(sums[i], quantizer);
+      levels[i] = coded[i];
+      any |= coded[i];
+    }
+  }
+  int scale = 16 * restore_base[quantizer->qp % 6][0];
+  for (int i = 0; i < 4; i++) dc[i] = (int16_t)((sums[i] * scale << quantizer->qp / 6) >> 5);
+  return any != 0;
+}
+
+// Figure 8-8's scan, for blocks that lie transposed.
+static const uint8_t scan[16] = {0, 4, 1, 2, 5, 8, 12, 9, 6, 3, 7, 10, 13, 14, 11, 15};
+
+uint32_t porthole_zigzag(const int16_t block[16], int16_t ordered[16]) {
+  uint32_t mask = 0;
+  for (int i = 0; i < 16; i++) {
+    ordered[i] = block[scan[i]];
+    mask |= (uint32_t)(ordered[i] != 0) << i;
+  }
+  return mask;
+}

@@ -1,0 +1,62 @@
+import CommandOptions
+import Glibc
+import Posix
+import Report
+
+/// The whole run of the executable: options, limits, guard, pipeline. The limits stand before
+/// anything is opened.
+enum Agent {
+  static func run(_ arguments: [String]) -> ExitCode {
+    Log.setProgram("capture-agent")
+    let options: Options
+    do throws(UsageError) {
+      let values = try Options.table.parse(arguments)
+      if values.isOn("help") {
+        print(Options.table.help, terminator: "")
+        return .finished
+      }
+      options = try Options(values)
+    } catch {
+      Log.note("\(error)")
+      return .usage
+    }
+    let limits: MemoryLimits
+    do throws(PosixError) {
+      limits = try MemoryLimits.apply(tier: options.memoryTier, byteCount: options.memoryLimit)
+    } catch {
+      Log.note("\(error)")
+      return .bug
+    }
+    if options.explainsMemory { return explainMemory(options) }
+    do throws(SourceEnd) {
+      let pipeline = try Pipeline(options: options, limits: limits, identity: try identify())
+      return pipeline.run()
+    } catch {
+      Log.note(error.text)
+      return error.code
+    }
+  }
+
+  /// Opens the last words and has the allocation guard hold them.
+  private static func identify() throws(SourceEnd) -> Pipeline.Identity {
+    let pid = UInt32(getpid())
+    let instance = UInt64(MonotonicClock.sinceBoot())
+    do throws(PosixError) {
+      let file = try LastWords.open(in: RuntimeDirectory()).release()
+      try AllocationGuard.arm(instance: instance, pid: pid, file: file)
+      return Pipeline.Identity(pid: pid, instance: instance, lastWords: file)
+    } catch {
+      throw SourceEnd(code: .unavailable, text: "\(error)")
+    }
+  }
+
+  private static func explainMemory(_ options: Options) -> ExitCode {
+    var configuration = EncoderConfiguration(
+      width: options.size.width, height: options.size.height, driverFolder: Pipeline.ownFolder)
+    configuration.display = options.display
+    let budget = MemoryBudget(
+      configuration: configuration, tier: options.memoryTier, limit: options.memoryLimit)
+    for line in budget.lines { print(line) }
+    return budget.isWithinLimit ? .finished : .memoryLimit
+  }
+}

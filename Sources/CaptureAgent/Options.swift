@@ -1,0 +1,114 @@
+import CommandOptions
+import Glibc
+import Posix
+import VAAPI
+
+/// The command line, the environment and the configuration file, read once into one value.
+struct Options: Sendable {
+  enum Source: Equatable, Sendable {
+    case portal
+    case node(String)
+    case pattern
+  }
+
+  var listen: SocketAddress
+  var source: Source
+  var showsCursor: Bool
+  /// Of the test pattern; a screen has its own.
+  var size: (width: Int, height: Int)
+  var framesPerSecond: Int
+  var bitsPerSecond: Int?
+  var profile: Profile
+  var name: String
+  var display: DisplayChoice
+  var memoryLimit: Int
+  var memoryTier: MemoryTier
+  /// nil: for ever.
+  var hold: Duration?
+  var tokenFile: String?
+  var restoreFile: String?
+  var asksAnew: Bool
+  var explainsMemory: Bool
+
+  static let table = OptionTable(
+    program: "capture-agent",
+    summary: "Encodes a screen within a memory limit and gives it to one relay.",
+    options: [
+      Option(
+        "listen", .value("ADDRESS:PORT"), "loopback only; port 0: any", standard: "127.0.0.1:13579"),
+      Option(
+        "source", .value("SOURCE"), "portal, node:NAME-OR-SERIAL, pattern", standard: "portal"),
+      Option("cursor", .value("HOW"), "embedded or hidden", standard: "embedded"),
+      Option("size", .value("WxH"), "of the test pattern", standard: "1920x1080"),
+      Option("fps", .value("N"), "frames a second at most, 1 to 240", standard: "30"),
+      Option("bitrate", .value("BITS"), "a second, as 6M or 800k; default: by size"),
+      Option(
+        "profile", .value("NAME"), "constrained-baseline, main or high",
+        standard: "constrained-baseline"),
+      Option("name", .value("TEXT"), "what viewers read; default: this machine's name"),
+      Option(
+        "va-display", .value("DISPLAY"), "auto, drm[:PATH], none (software)", standard: "auto"),
+      Option("memory-limit", .value("BYTES"), "enforced by the kernel", standard: "50MiB"),
+      Option(
+        "memory-tier", .value("TIER"), "address or data; default: address where software encodes"),
+      Option("hold", .value("SECONDS"), "to wait for a relay; 0: for ever", standard: "30"),
+      Option("token-file", .value("FILE"), "default: in the runtime directory"),
+      Option("restore-file", .value("FILE"), "where the portal's permission is kept"),
+      Option("ask", .flag, "forget that permission and ask again"),
+      Option("explain-memory", .flag, "print the memory plan and stop"),
+    ])
+
+  init(_ values: OptionValues) throws(UsageError) {
+    if let word = values.words.first { throw UsageError("unexpected word \(word) (see --help)") }
+    listen = try values.value("listen", "a loopback ADDRESS:PORT") { text in
+      SocketAddress(text).flatMap { $0.isLoopback ? $0 : nil }
+    }
+    source = try values.value("source", "portal, node:NAME-OR-SERIAL or pattern") { text in
+      switch text {
+      case "portal": .portal
+      case "pattern": .pattern
+      case _ where text.hasPrefix("node:") && text.count > 5: .node(String(text.dropFirst(5)))
+      default: nil
+      }
+    }
+    showsCursor = try values.value("cursor", "embedded or hidden") {
+      ["embedded": true, "hidden": false][$0]
+    }
+    size = try values.value("size", "WIDTHxHEIGHT, each 1 to 16384", OptionFormat.size)
+    framesPerSecond = try values.value("fps", "1 to 240") { text in
+      Int(text).flatMap { (1...240).contains($0) ? $0 : nil }
+    }
+    if values["bitrate"] != nil {
+      bitsPerSecond = try values.value("bitrate", "bits a second from 100k to 200M") { text in
+        OptionFormat.bitrate(text).flatMap { (100_000...200_000_000).contains($0) ? $0 : nil }
+      }
+    }
+    profile = try values.value("profile", "constrained-baseline, main or high") {
+      Profile(rawValue: $0)
+    }
+    display = try values.value("va-display", "auto, drm[:PATH] or none") {
+      DisplayChoice(argument: $0)
+    }
+    memoryLimit = try values.value("memory-limit", "a size from 16MiB, as 50MiB") { text in
+      OptionFormat.byteCount(text).flatMap { $0 >= 16 << 20 ? $0 : nil }
+    }
+    if values["memory-tier"] != nil {
+      memoryTier = try values.value("memory-tier", "address or data") { MemoryTier(rawValue: $0) }
+    } else {
+      memoryTier = MemoryTier(for: display)
+    }
+    let seconds = try values.value("hold", "seconds, 0 or more", OptionFormat.seconds)
+    hold = seconds == 0 ? nil : .seconds(seconds)
+    name = values["name"] ?? Self.machineName
+    tokenFile = values["token-file"]
+    restoreFile = values["restore-file"]
+    asksAnew = values.isOn("ask")
+    explainsMemory = values.isOn("explain-memory")
+  }
+
+  private static var machineName: String {
+    var name = [CChar](repeating: 0, count: 256)
+    guard unsafe gethostname(&name, name.count - 1) == 0 else { return "screen" }
+    return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+}

@@ -1,0 +1,318 @@
+import Glibc
+import PipeWire
+import Posix
+import Report
+import VAAPI
+import Wire
+
+/// The agent: every station that a picture passes, in its order, and the loop that they share. Read
+/// this first.
+///
+///     ScreenSource -> FrameSlot -> EncodeThread -> PacketSlot -> RelayListener
+final class Pipeline {
+  /// The screen is the first stream of a link.
+  private static let screenStream: UInt32 = 1
+  // How long a last message may take to go out.
+  private static let partingTime = Duration.milliseconds(500)
+
+  private let options: Options
+  private let limits: MemoryLimits
+  private let identity: Identity
+  private let driver: String
+  private let loop: Loop
+  private let frames = FrameSlot()
+  private let counts = EncodeCounts()
+  private let gauge: MemoryGauge
+  private var orders: EncoderOrders!
+  private var packets: PacketSlot!
+  private var listener: RelayListener!
+  private var source: (any ScreenSource)?
+  private var encoder: WorkerThread?
+  private var timers: [TimerSource] = []
+  private var signals: [SignalSource] = []
+  private var holdTimer: TimerSource?
+  private var links = 0
+  private var sent = (packets: 0, bytes: 0)
+  private var isPaused = false
+  private var ending: ExitCode?
+  /// The encoder thread's failure, on its way to the loop.
+  private let failure: FailureBox
+
+  /// Who this process is, in greetings and last words.
+  struct Identity {
+    let pid: UInt32
+    let instance: UInt64
+    let lastWords: Int32
+  }
+
+  /// Opens what must be there from the start: the loop, the driver, the port.
+  init(options: Options, limits: MemoryLimits, identity: Identity) throws(SourceEnd) {
+    self.options = options
+    self.limits = limits
+    self.identity = identity
+    do throws(VAError) {
+      driver = try Display.open(options.display, driverFolder: Self.ownFolder).vendor
+    } catch {
+      throw SourceEnd(code: .unavailable, text: "\(error)")
+    }
+    do {
+      gauge = try MemoryGauge()
+      loop = try Loop()
+      failure = FailureBox()
+      try assemble()
+    } catch let error as PosixError where error.code == EADDRINUSE {
+      throw SourceEnd(
+        code: .temporary,
+        text: "\(options.listen) is in use: end the other program or choose --listen")
+    } catch {
+      throw SourceEnd(code: .unavailable, text: "\(error)")
+    }
+  }
+
+  private func assemble() throws {
+    let frames = frames
+    orders = EncoderOrders(changed: { frames.wake() })
+    let bitrate = options.bitsPerSecond
+    orders.change { $0.bitrate = bitrate }
+    let filled = try loop.addEvent { [unowned self] in sendPacket() }
+    packets = PacketSlot(filled: filled, freed: { frames.wake() })
+    failure.event = try loop.addEvent { [unowned self] in
+      if let end = failure.take() { finish(end) }
+    }
+    for number in [SIGTERM, SIGINT] {
+      signals.append(
+        try loop.addSignal(number) { [unowned self] in
+          finish(
+            SourceEnd(code: .finished, text: "ended by \(number == SIGINT ? "Ctrl-C" : "a signal")")
+          )
+        })
+    }
+    let path = try options.tokenFile ?? RuntimeDirectory().file("token")
+    listener = try RelayListener(
+      address: options.listen, token: LinkToken(file: path),
+      framesPerSecond: options.framesPerSecond, loop: loop
+    ) { [unowned self] in handle($0) }
+    try listener.start()
+    let tick = try loop.addTimer { [unowned self] in everySecond() }
+    tick.arm(after: .seconds(1), every: .seconds(1))
+    timers.append(tick)
+    holdTimer = try loop.addTimer { [unowned self] in
+      finish(SourceEnd(code: .unavailable, text: "no relay within \(options.hold ?? .zero)"))
+    }
+  }
+
+  /// Runs to the end of the broadcast.
+  func run() -> ExitCode {
+    do {
+      try startEncoder()
+    } catch {
+      Log.note("\(error)")
+      return .unavailable
+    }
+    Log.note("listening on \(listener.address), encoding with \(driver)")
+    waitForRelay()
+    loop.run()
+    source?.stop()
+    orders.change { $0.isEnding = true }
+    encoder?.join()
+    return ending ?? .bug
+  }
+
+  /// Before anything streams: a thread that cannot be made is an end here, and a hang later.
+  private func startEncoder() throws {
+    let failure = failure
+    let configuration = EncoderConfiguration(
+      width: options.size.width, height: options.size.height,
+      framesPerSecond: options.framesPerSecond, bitsPerSecond: options.bitsPerSecond,
+      profile: options.profile, display: options.display, driverFolder: Self.ownFolder)
+    let thread = EncodeThread(
+      configuration: configuration, frames: frames, packets: packets, orders: orders,
+      counts: counts, onFailure: { failure.post($0) })
+    encoder = try WorkerThread(name: "encoder") { thread.run() }
+  }
+
+  private func startSource() {
+    guard source == nil else { return }
+    let onEvent: (SourceEvent) -> Void = { [unowned self] event in handle(event) }
+    switch options.source {
+    case .pattern:
+      source = TestPatternSource(
+        loop: loop, slot: frames, width: options.size.width, height: options.size.height,
+        framesPerSecond: options.framesPerSecond, onEvent: onEvent)
+    case .node(let name):
+      source = PipeWireSource(
+        loop: loop, slot: frames, target: .nameOrSerial(name), frameRate: options.framesPerSecond,
+        onEvent: onEvent)
+    case .portal:
+      var wishes = ScreenCastPortal.Wishes()
+      wishes.showsCursor = options.showsCursor
+      wishes.token = options.restoreFile.map { RestoreToken(path: $0) } ?? RestoreToken.standard()
+      if options.asksAnew { wishes.token?.remove() }
+      source = PortalSource(
+        loop: loop, slot: frames, wishes: wishes, frameRate: options.framesPerSecond,
+        onEvent: onEvent)
+    }
+    source?.start()
+  }
+
+  private func waitForRelay() {
+    if let hold = options.hold { holdTimer?.arm(after: hold) }
+  }
+
+  private func handle(_ event: SourceEvent) {
+    switch event {
+    case .format(let width, let height):
+      var configuration = EncoderConfiguration(
+        width: width, height: height, driverFolder: Self.ownFolder)
+      configuration.display = options.display
+      let budget = MemoryBudget(
+        configuration: configuration, tier: options.memoryTier, limit: options.memoryLimit)
+      if limits.dataBytes != nil, !budget.isWithinLimit {
+        finish(SourceEnd(code: .memoryLimit, text: budget.refusal))
+      } else {
+        Log.note("capturing \(width)x\(height)")
+      }
+    case .ended(let end): finish(end)
+    }
+  }
+
+  private func handle(_ event: RelayListener.Event) {
+    switch event {
+    case .linked(let link, let greeting):
+      holdTimer?.disarm()
+      links += 1
+      Log.note("link \(links): a relay, process \(greeting.pid), session \(greeting.session)")
+      link.send(
+        .greeting(
+          Greeting(
+            role: .agent, pid: identity.pid, instance: identity.instance, session: greeting.session,
+            epoch: greeting.epoch, key: greeting.key)))
+      link.send(
+        .started(.init(name: options.name, source: sourceName, driver: driver)))
+      let number = links
+      orders.change { $0.link = number }
+      startSource()
+      sendFigures()
+    case .message(let message): obey(message)
+    case .packetSent: packets.free()
+    case .unlinked(let cause):
+      Log.note("link \(links): closed: \(cause)")
+      orders.change {
+        $0.link = nil
+        $0.hasContainers = false
+      }
+      _ = packets.next()
+      packets.free()
+      if ending != nil { loop.quit() } else { waitForRelay() }
+    }
+  }
+
+  private func obey(_ message: Message) {
+    switch message {
+    case .keyframeRequest: orders.requestKeyframe()
+    case .bitrate(_, let rate):
+      orders.change { $0.bitrate = max(Int(rate), 100_000) }
+    case .audience(_, let containers): orders.change { $0.hasContainers = containers > 0 }
+    case .pause where !isPaused:
+      isPaused = true
+      orders.change { $0.isPaused = true }
+      listener.link?.send(.paused)
+    case .resume where isPaused:
+      isPaused = false
+      orders.requestKeyframe()
+      orders.change { $0.isPaused = false }
+      listener.link?.send(.resumed)
+    case .finish(let reason):
+      finish(SourceEnd(code: .finished, text: reason.isEmpty ? "ended by the relay" : reason))
+    default: break  // What this agent has no stream for.
+    }
+  }
+
+  private func sendPacket() {
+    guard let packet = packets.next() else { return }
+    guard let link = listener.link, ending == nil else { return packets.free() }
+    link.send(packet, stream: Self.screenStream)
+  }
+
+  private func everySecond() {
+    listener.tick(now: MonotonicClock.now())
+    sendFigures()
+  }
+
+  private func sendFigures() {
+    guard let link = listener.link, ending == nil else { return }
+    var figures = AgentFigures()
+    let memory = gauge.currentStatus()
+    figures[.vmPeakKB] = UInt64(memory.sizePeakKB)
+    figures[.vmSizeKB] = UInt64(memory.sizeKB)
+    figures[.vmDataKB] = UInt64(memory.dataKB)
+    figures[.rssKB] = UInt64(memory.residentKB)
+    figures[.rssPeakKB] = UInt64(memory.residentPeakKB)
+    figures[.threads] = UInt64(memory.threads)
+    figures[.limitDataKB] = UInt64((limits.dataBytes ?? 0) >> 10)
+    figures[.limitAddressKB] = UInt64((limits.addressBytes ?? 0) >> 10)
+    let taken = source?.counts ?? FrameCounts()
+    figures[.framesCaptured] = UInt64(taken.taken)
+    figures[.framesReplaced] = UInt64(taken.replaced + frames.replacedCount)
+    figures[.framesInvalid] = UInt64(taken.rejected)
+    let (encoded, median, most) = counts.takeSecond()
+    figures[.framesEncoded] = UInt64(encoded.encoded)
+    figures[.picturesUnchanged] = UInt64(encoded.unchanged)
+    figures[.picturesFailed] = UInt64(encoded.failed)
+    figures[.keyframes] = UInt64(encoded.keyframes)
+    figures[.encodeMedianUS] = UInt64(median)
+    figures[.encodeMaxUS] = UInt64(most)
+    figures[.packetsSent] = UInt64(link.packetsSent)
+    figures[.bytesSent] = UInt64(link.bytesSent)
+    link.send(.figures(figures))
+  }
+
+  /// Ends the broadcast: says so to the relay and in the last words, then leaves the loop.
+  private func finish(_ end: SourceEnd) {
+    guard ending == nil else { return }
+    ending = end.code
+    Log.note(end.text)
+    LastWords(
+      pid: identity.pid, instance: identity.instance, code: end.code.rawValue, text: end.text
+    ).write(to: identity.lastWords)
+    guard let link = listener.link else { return loop.quit() }
+    link.finish(end.finishCode, end.text)
+    guard listener.link != nil else { return loop.quit() }
+    // The relay may not read: then the link's end is not waited for.
+    guard let parting = try? loop.addTimer({ [unowned self] in loop.quit() }) else {
+      return loop.quit()
+    }
+    parting.arm(after: Self.partingTime)
+    timers.append(parting)
+  }
+
+  private var sourceName: String {
+    switch options.source {
+    case .portal: "portal"
+    case .node(let name): "node:\(name)"
+    case .pattern: "pattern"
+    }
+  }
+
+  /// Where the executable lies, and the software driver's module beside it.
+  static var ownFolder: String {
+    var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = unsafe readlink("/proc/self/exe", &path, path.count)
+    let text = String(
+      decoding: path.prefix(max(count, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    return text.lastIndex(of: "/").map { String(text[..<$0]) } ?? "."
+  }
+}
+
+extension SourceEnd {
+  /// The word that viewers are told.
+  fileprivate var finishCode: FinishCode {
+    switch code {
+    case .finished: .finished
+    case .usage, .bug: .failed
+    case .unavailable, .temporary: .unavailable
+    case .notAllowed: .refused
+    case .memoryLimit: .memory
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import CommandOptions
+import Glibc
+import Posix
+import Report
+
+/// Options -> relay -> exit code. In a file of its own, since what is formed in `main.swift` is
+/// taken for main-actor code.
+func runHostRelay(_ arguments: [String]) -> Int32 {
+  Log.setProgram("host-relay")
+  // A peer that is gone is an error of a write, never the end of the process.
+  signal(SIGPIPE, SIG_IGN)
+  do {
+    let values = try Options.table.parse(arguments)
+    if values.isOn("help") {
+      print(Options.table.help, terminator: "")
+      return ExitCode.finished.rawValue
+    }
+    let options = try Options(values)
+    boundDescriptors()
+    return try Relay(options, directory: RuntimeDirectory()).run().rawValue
+  } catch let error as UsageError {
+    Log.note(error.description)
+    return ExitCode.usage.rawValue
+  } catch let error as RelayError {
+    Log.note(error.line)
+    return error.exitCode.rawValue
+  } catch {
+    Log.note("\(error)")
+    return ExitCode.unavailable.rawValue
+  }
+}
+
+/// Enough descriptors for every connection that the limits allow, and no more: libwebsockets makes
+/// tables of this size.
+private func boundDescriptors() {
+  let wanted = rlim_t(2 * RelayLimits.consumers + 2 * RelayLimits.ungreeted + 128)
+  let resource = __rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue))
+  var limit = rlimit()
+  guard unsafe getrlimit(resource, &limit) == 0 else { return }
+  limit.rlim_cur = min(wanted, limit.rlim_max)
+  _ = unsafe setrlimit(resource, &limit)
+}

@@ -1,0 +1,74 @@
+import Glibc
+import Report
+import Wire
+
+/// How an agent died, in words, and whether another may be started.
+struct AgentEnd: Equatable {
+  let words: String
+  /// The exit code that makes an end final; nil where another agent may come.
+  let finalCode: ExitCode?
+  let code: FinishCode
+
+  /// From the exit status that its parent sees, and its last words if it left some.
+  init(_ end: ChildEnd, lastWords: LastWords?) {
+    let code = end.signal == 0 ? end.code : Self.shellBase + end.signal
+    self.init(exitCode: code, text: end.signal == 0 ? lastWords?.text ?? "" : "")
+  }
+
+  /// From an exit code alone: of a child, or of a record that another parent's agent left.
+  init(exitCode: Int32, text: String) {
+    let known = ExitCode(rawValue: exitCode)
+    switch known {
+    case .finished, .usage, .notAllowed: finalCode = known
+    default: finalCode = nil
+    }
+    switch known {
+    case .finished: code = .finished
+    case .usage: code = .wrongUse
+    case .unavailable: code = .unavailable
+    case .notAllowed: code = .refused
+    case .memoryLimit: code = .memory
+    case .bug, .temporary, nil: code = .failed
+    }
+    let base = Self.words(forExit: exitCode)
+    words = text.isEmpty ? base : "\(base): \(text)"
+  }
+
+  /// What a shell, and systemd, report for a signal is this much more than its number.
+  private static let shellBase: Int32 = 128
+  private static let lastSignal: Int32 = 64
+
+  private static func words(forExit code: Int32) -> String {
+    switch ExitCode(rawValue: code) {
+    case .finished: "finished"
+    case .usage: "wrong usage (exit 64)"
+    case .unavailable: "a needed service is missing (exit 69)"
+    case .bug: "ended by a bug (exit 70)"
+    case .temporary: "its port is in use (exit 75)"
+    case .notAllowed: "not allowed (exit 77)"
+    case .memoryLimit: "ended by its memory limit (exit 86)"
+    case nil where code > shellBase && code <= shellBase + lastSignal:
+      "killed by \(name(ofSignal: code - shellBase))"
+    case nil: "exit code \(code)"
+    }
+  }
+
+  private static func name(ofSignal number: Int32) -> String {
+    switch number {
+    case SIGABRT: "SIGABRT (it gave up)"
+    case SIGKILL: "SIGKILL"
+    case SIGSEGV: "SIGSEGV (a bad address)"
+    case SIGBUS: "SIGBUS (a bad address)"
+    case SIGILL: "SIGILL (a broken promise)"
+    case SIGTRAP: "SIGTRAP (a broken promise)"
+    case SIGFPE: "SIGFPE"
+    case SIGTERM: "SIGTERM"
+    case SIGINT: "SIGINT"
+    case SIGHUP: "SIGHUP"
+    case SIGPIPE: "SIGPIPE"
+    case SIGXCPU: "SIGXCPU (its time limit)"
+    case SIGXFSZ: "SIGXFSZ (its file limit)"
+    default: "signal \(number)"
+    }
+  }
+}

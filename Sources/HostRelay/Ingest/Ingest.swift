@@ -1,0 +1,228 @@
+import Glibc
+import Posix
+import Report
+import Wire
+
+/// Keeps a link to an agent: connects, starts one where nobody answers and it may, tries again.
+final class Ingest {
+  /// What the broadcast is told.
+  struct Events {
+    /// What to say of ourselves to the next agent.
+    var greeting: () -> Greeting
+    var greeted: (Greeting) -> Void
+    var message: (Message) -> Void
+    var packet: (RawMessage) -> Void
+    /// The link of a greeted agent is gone, with what is known of why.
+    var lost: (LinkEnd) -> Void
+    /// A better word for why the last agent is gone, or why none comes.
+    var explained: (AgentEnd) -> Void
+    /// The agent that was started ended for good; nothing more will come.
+    var final: (AgentEnd) -> Void
+  }
+
+  /// What the status shows of the agent.
+  private(set) var agent: Greeting?
+  private(set) var lastDeath: String?
+  private(set) var deaths = 0
+  var isCrashLooping: Bool { crashes.isLooping(now: .now) }
+  var isStalled: Bool { link?.isStalled(now: .now) ?? false }
+
+  private let address: SocketAddress
+  private let token: LinkToken
+  private let directory: RuntimeDirectory
+  private let process: AgentProcess?
+  private let loop: EventLoop
+  private let retry: LoopTimer
+  private let events: Events
+
+  private var link: AgentLink?
+  private var linkNumber = 0
+  private var reconnects = Backoff()
+  private var respawns = Backoff()
+  private var crashes = CrashWatch()
+  /// When the agent that the link leads to delivered its first keyframe.
+  private var deliveredAt: Moment?
+  /// When the child was started, or the earliest time at which the next one may be.
+  private var startTime = Moment.now
+  /// The end of a child whose link has not ended yet.
+  private var earlyEnd: (ChildEnd, pid: Int32)?
+  private var isClosing = false
+  private var complaint: String?
+
+  /// An agent that delivered a keyframe and lived this long counts as sound.
+  private static let soundAfter = Duration.seconds(2)
+  /// A child that was just started is asked this often, for so long, whether it listens yet.
+  private static let childPoll = Duration.milliseconds(25)
+  private static let childPollTime = Duration.seconds(3)
+
+  init(
+    agent address: SocketAddress, spawn words: [String]?, token: LinkToken,
+    directory: RuntimeDirectory, loop: EventLoop, events: Events
+  ) throws(UVError) {
+    self.address = address
+    self.token = token
+    self.directory = directory
+    self.loop = loop
+    self.events = events
+    retry = try LoopTimer(on: loop)
+    process = if let words { try AgentProcess(words, loop: loop) } else { nil }
+    process?.ended = { [weak self] in self?.childEnded($0, pid: $1) }
+  }
+
+  func start() { connect(after: .zero) }
+
+  /// Sends to the agent, if there is one.
+  func send(_ message: Message) {
+    guard let link, link.isGreeted else { return }
+    link.send(message)
+  }
+
+  /// The broadcast has a picture.
+  func delivered(now: Moment) {
+    if deliveredAt == nil { deliveredAt = now }
+  }
+
+  func tick(now: Moment) {
+    link?.tick(now: now)
+    if let deliveredAt, now - deliveredAt >= Self.soundAfter {
+      reconnects.reset()
+      respawns.reset()
+    }
+  }
+
+  /// Asks the agent to finish and waits for a child to be gone; then `done` runs.
+  func finish(_ reason: String, done: @escaping () -> Void) {
+    isClosing = true
+    retry.close()
+    send(.finish(reason))
+    link?.leave()
+    link = nil
+    guard let process, process.isRunning else {
+      process?.close()
+      return done()
+    }
+    process.ended = { _, _ in
+      process.close()
+      done()
+    }
+    process.expectEnd()
+  }
+
+  private func connect(after delay: Duration) {
+    guard !isClosing else { return }
+    retry.start(after: delay) { [weak self] in self?.connect() }
+  }
+
+  private func connect() {
+    guard !isClosing, link == nil else { return }
+    linkNumber += 1
+    do {
+      let link = try AgentLink(
+        number: linkNumber, to: address, token: token, loop: loop, now: .now)
+      link.ended = { [weak self] in self?.linkEnded($0) }
+      link.greeted = { [weak self] in self?.linkGreeted($0) }
+      link.message = { [weak self] in self?.events.message($0) }
+      link.packet = { [weak self] in self?.events.packet($0) }
+      self.link = link
+      try link.open(with: events.greeting())
+    } catch {
+      link?.close(.lost("\(error)"))
+    }
+  }
+
+  private func linkGreeted(_ greeting: Greeting) {
+    Log.note("link \(linkNumber): agent \(greeting.pid)")
+    agent = greeting
+    complaint = nil
+    events.greeted(greeting)
+  }
+
+  private func linkEnded(_ end: LinkEnd) {
+    link = nil
+    deliveredAt = nil
+    if let agent {
+      Log.note("link \(linkNumber): agent \(agent.pid): \(end)")
+      self.agent = nil
+      events.lost(end)
+      explainByLastWords(of: agent)
+    } else {
+      complain(end)
+    }
+    if let (end, pid) = earlyEnd {
+      earlyEnd = nil
+      childSettled(end, pid: pid)
+    } else if let process, process.isRunning {
+      let isYoung = Moment.now < startTime + Self.childPollTime
+      connect(after: isYoung ? Self.childPoll : reconnects.next())
+    } else if end == .nobody, let process {
+      startAgent(process)
+    } else {
+      connect(after: reconnects.next())
+    }
+  }
+
+  private func startAgent(_ process: AgentProcess) {
+    guard startTime <= .now else { return connect(after: startTime - .now) }
+    do {
+      try process.start()
+      startTime = .now
+      Log.note("started agent \(process.pid ?? 0)")
+      connect(after: Self.childPoll)
+    } catch {
+      let end = AgentEnd(exitCode: 127, text: "cannot be started: \(uvErrorText(error.code))")
+      Log.note("agent: \(end.words)")
+      events.explained(end)
+      startTime = .now + respawns.next()
+      connect(after: startTime - .now)
+    }
+  }
+
+  /// The parent often hears of an end before the link has delivered what was said last.
+  private func childEnded(_ end: ChildEnd, pid: Int32) {
+    if link != nil, agent?.pid == UInt32(pid) {
+      earlyEnd = (end, pid)
+    } else {
+      childSettled(end, pid: pid)
+    }
+  }
+
+  private func childSettled(_ end: ChildEnd, pid: Int32) {
+    let words = LastWords.read(from: directory).flatMap { $0.pid == UInt32(pid) ? $0 : nil }
+    let end = AgentEnd(end, lastWords: words)
+    died("agent \(pid): \(end.words)", end)
+    guard end.finalCode == nil else {
+      isClosing = true
+      retry.stop()
+      return events.final(end)
+    }
+    let delay = crashes.isLooping(now: .now) ? CrashWatch.delay : respawns.next()
+    startTime = .now + delay
+    if link == nil { connect(after: delay) }
+  }
+
+  /// What an agent that is nobody's child here left about its end.
+  private func explainByLastWords(of agent: Greeting) {
+    guard process?.pid != Int32(bitPattern: agent.pid),
+      let words = LastWords.read(from: directory), words.pid == agent.pid,
+      words.instance == agent.instance
+    else { return }
+    let end = AgentEnd(exitCode: words.code, text: words.text)
+    died("agent \(agent.pid): \(end.words)", end)
+  }
+
+  private func died(_ line: String, _ end: AgentEnd) {
+    Log.note(line)
+    deaths += 1
+    lastDeath = line
+    crashes.died(now: .now)
+    if crashes.isLooping(now: .now) { Log.note("crash loop: next start in 2 s") }
+    events.explained(end)
+  }
+
+  /// The same complaint is made once, not at each try.
+  private func complain(_ end: LinkEnd) {
+    guard end != .nobody, "\(end)" != complaint else { return }
+    complaint = "\(end)"
+    Log.note("link \(linkNumber): \(end)")
+  }
+}

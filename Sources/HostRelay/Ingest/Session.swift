@@ -1,0 +1,88 @@
+import Wire
+
+/// One broadcast as the relay keeps it, across agents and links. No I/O and no clock of its own.
+///
+///     waiting -> starting -> live <-> paused      live -> interrupted -> live
+///     any -> finished, after which a new session waits
+struct Session: Equatable {
+  private(set) var id: UInt64
+  /// Which agent this is, counted from 1; 0 before the first.
+  private(set) var epoch: UInt32 = 0
+  private(set) var state: SessionState = .waiting
+  /// Why it is interrupted, for people; empty otherwise.
+  private(set) var text = ""
+
+  /// How long it is kept without an agent; nil: for ever.
+  private let hold: Duration?
+  private var lostAt: Moment?
+  private var wasPaused = false
+
+  init(id: UInt64 = .random(in: 1 ... .max), hold: Duration?) {
+    self.id = id
+    self.hold = hold
+  }
+
+  /// The epoch that the next new agent would have.
+  var nextEpoch: UInt32 { epoch == .max ? 1 : epoch + 1 }
+
+  /// An agent greeted. A relay that was started anew takes over the session that the agent still
+  /// carries; an agent that carries none, or another one, is the next of ours.
+  mutating func agentGreeted(session: UInt64, epoch: UInt32) {
+    if state == .waiting, self.epoch == 0, session != 0 {
+      id = session
+      self.epoch = max(epoch, 1)
+    } else if session == id, epoch >= nextEpoch || epoch == self.epoch {
+      self.epoch = max(epoch, 1)
+    } else {
+      self.epoch = nextEpoch
+    }
+    lostAt = nil
+    wasPaused = false
+    if state == .waiting { state = .starting }
+  }
+
+  /// A keyframe came: there is a picture.
+  mutating func keyframeArrived() {
+    guard state == .starting || state == .interrupted else { return }
+    state = wasPaused ? .paused : .live
+    text = ""
+  }
+
+  mutating func paused() {
+    wasPaused = true
+    if state == .live { state = .paused }
+  }
+
+  mutating func resumed() {
+    wasPaused = false
+    if state == .paused { state = .live }
+  }
+
+  /// The link is gone; one that never showed a picture leaves nothing to hold.
+  mutating func linkLost(_ cause: String, now: Moment) {
+    switch state {
+    case .live, .paused, .interrupted:
+      state = .interrupted
+      if lostAt == nil { lostAt = now }
+    case .starting: state = .waiting
+    case .waiting, .finished: break
+    }
+    text = cause
+  }
+
+  /// A better word for why it is interrupted, when one is found later.
+  mutating func explain(_ cause: String) {
+    if state == .interrupted || state == .waiting { text = cause }
+  }
+
+  mutating func finish(_ text: String) {
+    state = .finished
+    self.text = text
+  }
+
+  /// Whether it has been held without an agent for as long as it may.
+  func isExpired(now: Moment) -> Bool {
+    guard state == .interrupted, let lostAt, let hold else { return false }
+    return now - lostAt >= hold
+  }
+}

@@ -1,0 +1,208 @@
+import CUV
+import Glibc
+import Posix
+
+/// Why a TCP stream ended.
+enum StreamEnd: Equatable, CustomStringConvertible {
+  /// The peer closed its side in order.
+  case closed
+  /// A read or a write failed with this negative errno.
+  case failed(Int32)
+
+  var description: String {
+    switch self {
+    case .closed: "closed by the peer"
+    case .failed(let code): uvErrorText(code)
+    }
+  }
+}
+
+/// One connected TCP socket on the loop.
+///
+/// Writes keep their order and share the caller's bytes. Reading may be paused, which is how the
+/// kernel is told to slow the peer. After `ended`, or `close`, no closure is called again.
+@safe final class TCPStream: LoopHandle {
+  /// What has come; the bytes are valid during the call only.
+  var received: ((Span<UInt8>) -> Void)?
+  /// Called once when the peer is gone; the stream closes itself right after.
+  var ended: ((StreamEnd) -> Void)?
+  /// Bytes handed to `write` that the kernel has not taken yet.
+  var queuedBytes: Int { isOpen ? unsafe uv_stream_get_write_queue_size(stream) : 0 }
+
+  private let input: UnsafeMutableBufferPointer<UInt8>
+  private var stream: UnsafeMutablePointer<uv_stream_t> { unsafe raw() }
+
+  /// An unconnected stream; `inputBytes` is the size of its one read buffer.
+  init(on loop: EventLoop, inputBytes: Int = 65_536) throws(UVError) {
+    unsafe input = .allocate(capacity: inputBytes)
+    super.init(UV_TCP)
+    try checkUV(unsafe uv_tcp_init(loop.raw, raw()), "uv_tcp_init")
+    adopt()
+  }
+
+  /// Takes over a connected socket.
+  func open(_ socket: consuming OwnedFD) throws(UVError) {
+    try checkUV(unsafe uv_tcp_open(raw(), socket.raw), "uv_tcp_open")
+    _ = socket.release()
+  }
+
+  /// Connects; `done` gets 0 or a negative errno, and nothing at all once closed.
+  func connect(to address: SocketAddress, done: @escaping (Int32) -> Void) throws(UVError) {
+    var storage = sockaddr_storage()
+    let request = PendingRequest(nil) { [weak self] status in
+      if self?.isOpen == true { done(status) }
+    }
+    let connect = UnsafeMutablePointer<uv_connect_t>.allocate(capacity: 1)
+    unsafe connect.pointee.data = Unmanaged.passRetained(request).toOpaque()
+    let code = unsafe withUnsafeMutableBytes(of: &storage) { storage in
+      let parsed =
+        address.isIPv6
+        ? unsafe uv_ip6_addr(
+          address.host, Int32(address.port),
+          storage.assumingMemoryBound(to: sockaddr_in6.self)
+            .baseAddress)
+        : unsafe uv_ip4_addr(
+          address.host, Int32(address.port),
+          storage.assumingMemoryBound(to: sockaddr_in.self)
+            .baseAddress)
+      if parsed < 0 { return parsed }
+      return unsafe uv_tcp_connect(
+        connect, raw(), storage.assumingMemoryBound(to: sockaddr.self).baseAddress,
+        { connect, status in
+          guard let connect = unsafe connect else { return }
+          unsafe finish(connect.pointee.data, status)
+          unsafe connect.deallocate()
+        })
+    }
+    if code < 0 {
+      unsafe Unmanaged<PendingRequest>.fromOpaque(connect.pointee.data).release()
+      unsafe connect.deallocate()
+      throw UVError(call: "uv_tcp_connect", code: code)
+    }
+    _ = unsafe uv_tcp_nodelay(raw(), 1)
+  }
+
+  /// The socket's descriptor, still owned by this stream; -1 once closed.
+  var descriptor: Int32 {
+    var descriptor: uv_os_fd_t = -1
+    guard isOpen, unsafe uv_fileno(base, &descriptor) == 0 else { return -1 }
+    return descriptor
+  }
+
+  /// Starts, or resumes, giving bytes to `received`.
+  func startReading() {
+    guard isOpen else { return }
+    _ = unsafe uv_read_start(
+      stream,
+      { handle, _, buffer in
+        guard let input = unsafe (owner(of: handle, as: TCPStream.self))?.input else { return }
+        unsafe buffer?.pointee.base = UnsafeMutableRawPointer(input.baseAddress)?
+          .assumingMemoryBound(to: CChar.self)
+        unsafe buffer?.pointee.len = input.count
+      },
+      { handle, count, _ in
+        unsafe owner(of: handle, as: TCPStream.self)?.took(count)
+      })
+  }
+
+  func stopReading() {
+    guard isOpen else { return }
+    _ = unsafe uv_read_stop(stream)
+  }
+
+  /// Sends `bytes` after all that was written before; `taken` runs when the kernel has them.
+  ///
+  /// `taken` may run before this returns. It is not called when the stream ends first.
+  func write(_ bytes: SharedBytes, taken: (() -> Void)? = nil) {
+    guard isOpen else { return }
+    var rest = unsafe bytes.bytes
+    var buffer = unsafe rest.uvBuffer
+    let sent = unsafe uv_try_write(stream, &buffer, 1)
+    if sent >= 0 {
+      if Int(sent) == bytes.count {
+        taken?()
+        return
+      }
+      unsafe rest = UnsafeRawBufferPointer(rebasing: rest[Int(sent)...])
+      unsafe buffer = rest.uvBuffer
+    } else if sent != UV_EAGAIN.rawValue {
+      end(.failed(sent))
+      return
+    }
+    let request = PendingRequest(bytes) { [weak self] status in
+      guard let self, self.isOpen else { return }
+      if status < 0 { self.end(.failed(status)) } else { taken?() }
+    }
+    let write = UnsafeMutablePointer<uv_write_t>.allocate(capacity: 1)
+    unsafe write.pointee.data = Unmanaged.passRetained(request).toOpaque()
+    let code = unsafe uv_write(write, stream, &buffer, 1) { write, status in
+      guard let write = unsafe write else { return }
+      unsafe finish(write.pointee.data, status)
+      unsafe write.deallocate()
+    }
+    if code < 0 {
+      unsafe Unmanaged<PendingRequest>.fromOpaque(write.pointee.data).release()
+      unsafe write.deallocate()
+      end(.failed(code))
+    }
+  }
+
+  /// Closes once the kernel has taken everything written before. A peer that takes nothing is cut
+  /// by the socket's TCP_USER_TIMEOUT.
+  func closeWhenSent() {
+    received = nil
+    ended = nil
+    stopReading()
+    guard queuedBytes > 0 else { return close() }
+    write(SharedBytes([])) { [self] in close() }
+  }
+
+  private func took(_ count: Int) {
+    if count > 0 {
+      unsafe received?(UnsafeBufferPointer(rebasing: input[..<count]).span)
+    } else if count < 0 {
+      end(count == Int(UV_EOF.rawValue) ? .closed : .failed(Int32(count)))
+    }
+  }
+
+  private func end(_ reason: StreamEnd) {
+    guard isOpen else { return }
+    let ended = ended
+    close()
+    ended?(reason)
+  }
+
+  override func released() {
+    received = nil
+    ended = nil
+  }
+
+  deinit {
+    unsafe input.deallocate()
+  }
+}
+
+/// What an unfinished write or connect keeps alive.
+private final class PendingRequest {
+  let bytes: SharedBytes?
+  let done: (Int32) -> Void
+
+  init(_ bytes: SharedBytes?, done: @escaping (Int32) -> Void) {
+    self.bytes = bytes
+    self.done = done
+  }
+}
+
+private func finish(_ data: UnsafeMutableRawPointer?, _ status: Int32) {
+  guard let data = unsafe data else { return }
+  unsafe Unmanaged<PendingRequest>.fromOpaque(data).takeRetainedValue().done(status)
+}
+
+extension UnsafeRawBufferPointer {
+  /// libuv's view of these bytes, which it does not change.
+  fileprivate var uvBuffer: uv_buf_t {
+    unsafe uv_buf_init(
+      UnsafeMutablePointer(mutating: baseAddress?.assumingMemoryBound(to: CChar.self)),
+      UInt32(count))
+  }
+}

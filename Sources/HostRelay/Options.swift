@@ -1,0 +1,59 @@
+import CommandOptions
+import Posix
+
+/// The relay's command line, parsed once.
+struct Options {
+  static let table = OptionTable(
+    program: "host-relay",
+    summary: "Takes the broadcast of a capture agent and hands it to every viewer.",
+    options: [
+      Option(
+        "agent", .value("ADDRESS:PORT"), "where the agent listens, on loopback",
+        standard: "127.0.0.1:13579"),
+      Option("spawn-agent", .value("COMMAND"), "start this agent when nobody answers there"),
+      Option(
+        "consumers", .value("ADDRESS:PORT"), "packets for programs", standard: "127.0.0.1:13580"),
+      Option(
+        "http", .value("ADDRESS:PORT"), "page, /live.ts and status", standard: "127.0.0.1:13581"),
+      Option(
+        "host", .value("NAME"), "a name that clients may call us by in HTTP", isRepeatable: true),
+      Option(
+        "hold", .value("SECONDS"), "keep a broadcast without its agent; 0: for ever",
+        standard: "30"),
+      Option(
+        "viewer-key", .value("KEY"), "lets other users watch; made and kept if not given"),
+    ])
+
+  let agent: SocketAddress
+  let spawnAgent: [String]?
+  let consumers: SocketAddress
+  let http: SocketAddress
+  let hosts: [String]
+  /// nil: for ever.
+  let hold: Duration?
+  /// nil: the kept one.
+  let viewerKey: ViewerKey?
+
+  init(_ values: OptionValues) throws(UsageError) {
+    if let word = values.words.first { throw UsageError("unexpected word \(word) (see --help)") }
+    agent = try values.value("agent", "a loopback address and port") { text in
+      SocketAddress(text).flatMap { $0.isLoopback && $0.port != 0 ? $0 : nil }
+    }
+    spawnAgent =
+      values["spawn-agent"] == nil
+      ? nil
+      : try values.value("spawn-agent", "a command with closed quotes") {
+        try? CommandWords.split($0)
+      }
+    let address = "an address and port such as 127.0.0.1:13580"
+    consumers = try values.value("consumers", address, SocketAddress.init(_:))
+    http = try values.value("http", address, SocketAddress.init(_:))
+    hosts = values.all("host")
+    let seconds = try values.value("hold", "whole seconds", OptionFormat.seconds)
+    hold = seconds == 0 ? nil : .seconds(seconds)
+    viewerKey =
+      values["viewer-key"] == nil
+      ? nil
+      : try values.value("viewer-key", "8 to 64 letters, digits, - or _", ViewerKey.init(_:))
+  }
+}

@@ -1,0 +1,93 @@
+import Posix
+import Report
+import Wire
+
+/// The consumers' port: programs that read the broadcast in Wire's own framing.
+final class ConsumerOutput {
+  private(set) var ends = ConsumerEndCounts()
+  var address: SocketAddress { listener.address }
+
+  private let broadcast: Broadcast
+  private let identity: () -> Greeting
+  private let viewerKey: ViewerKey
+  private let loop: EventLoop
+  private let listener: Listener
+  private var connections: [ObjectIdentifier: ConsumerConnection] = [:]
+  private var antechamber = Antechamber()
+  private var failures = RepeatedError("consumer")
+  private var refusals = RepeatedError("consumer")
+
+  /// `identity` is what the relay says of itself to a consumer. Throws when the port is taken.
+  init(
+    on address: SocketAddress, broadcast: Broadcast, viewerKey: ViewerKey, loop: EventLoop,
+    identity: @escaping () -> Greeting
+  ) throws {
+    self.broadcast = broadcast
+    self.viewerKey = viewerKey
+    self.loop = loop
+    self.identity = identity
+    listener = try Listener(on: address, loop: loop)
+    listener.accepted = { [weak self] in self?.accept($0) }
+  }
+
+  func tick(now: Moment) {
+    for connection in connections.values { connection.tick(now: now) }
+  }
+
+  /// Takes no more, and lets those go who are here; what they must know was put before.
+  func close() {
+    listener.close()
+    for connection in connections.values {
+      broadcast.packets.leave(connection.reader)
+      connection.leave()
+    }
+    connections = [:]
+  }
+
+  private func accept(_ socket: consuming OwnedFD) {
+    guard let peer = SocketAddress.peer(of: socket.raw), antechamber.admits(peer),
+      connections.count < RelayLimits.consumers
+    else { return }
+    do {
+      let visitor = Visitor(on: socket.raw)
+      let connection = try ConsumerConnection(
+        socket, visitor: visitor, viewerKey: viewerKey, loop: loop, now: .now)
+      let identifier = ObjectIdentifier(connection)
+      connections[identifier] = connection
+      antechamber.enter(identifier, from: peer)
+      connection.greeted = { [weak self, weak connection] in
+        connection.map { self?.greeted($0) ?? [] } ?? []
+      }
+      connection.joins = { [weak self, weak connection] in
+        if let connection { self?.broadcast.packets.join(connection.reader, now: .now) }
+      }
+      connection.wantsKeyframe = { [weak self] in self?.broadcast.askForKeyframe(.consumer) }
+      connection.ended = { [weak self, weak connection] end in
+        if let connection { self?.ended(connection, end) }
+      }
+      connection.start()
+    } catch {
+      if let line = failures.record("\(error)") { Log.note(line) }
+    }
+    if antechamber.isFull { listener.pause() }
+  }
+
+  /// What the new consumer reads first; its packets come after that.
+  private func greeted(_ connection: ConsumerConnection) -> [Message] {
+    leaveAntechamber(connection)
+    return [.greeting(identity())] + broadcast.preface
+  }
+
+  private func ended(_ connection: ConsumerConnection, _ end: ConsumerEnd) {
+    leaveAntechamber(connection)
+    connections[ObjectIdentifier(connection)] = nil
+    broadcast.packets.leave(connection.reader)
+    ends.count(end)
+    if end != .left, let line = refusals.record("\(end)") { Log.note(line) }
+  }
+
+  private func leaveAntechamber(_ connection: ConsumerConnection) {
+    antechamber.leave(ObjectIdentifier(connection))
+    if !antechamber.isFull { listener.resume() }
+  }
+}

@@ -1,0 +1,163 @@
+import CUV
+import Glibc
+import Posix
+import Report
+import Wire
+
+/// The wiring, and the order of starting and ending. Read this first.
+///
+///     agent -> AgentLink -> Broadcast -> Stream -> Reader -> ConsumerOutput, HTTPServer -> viewers
+final class Relay {
+  private let loop: EventLoop
+  private let broadcast: Broadcast
+  private let consumers: ConsumerOutput
+  private let http: HTTPServer
+  private let timer: LoopTimer
+  private let began = Moment.now
+  private let viewerKey: ViewerKey
+  private var ingest: Ingest?
+  private var signals: [LoopSignal] = []
+  private var exitCode: ExitCode?
+
+  /// How long viewers may take to read the last words before the relay goes.
+  private static let farewellTime = Duration.seconds(1)
+
+  /// Opens the ports; nothing runs yet.
+  init(_ options: Options, directory: RuntimeDirectory) throws(RelayError) {
+    do {
+      loop = try EventLoop()
+      timer = try LoopTimer(on: loop)
+      broadcast = try Broadcast(hold: options.hold)
+      viewerKey =
+        try options.viewerKey ?? ViewerKey(LinkToken(file: directory.file("viewer-key")))
+    } catch {
+      throw RelayError("\(error)", .unavailable)
+    }
+    let identity = { [broadcast] in Self.greeting(of: broadcast.session) }
+    do {
+      consumers = try ConsumerOutput(
+        on: options.consumers, broadcast: broadcast, viewerKey: viewerKey, loop: loop,
+        identity: identity)
+    } catch { throw RelayError(port: options.consumers, option: "--consumers", error) }
+    do { http = try HTTPServer(on: options.http, loop: loop) } catch {
+      throw RelayError(port: options.http, option: "--http", error)
+    }
+    do {
+      try wire(options, directory: directory)
+    } catch {
+      throw RelayError("\(error)", .unavailable)
+    }
+  }
+
+  /// Runs until the broadcast is over for good; returns the exit code.
+  func run() -> ExitCode {
+    ingest?.start()
+    print("viewer address: http://\(http.address)/?key=\(viewerKey.text)")
+    print("consumers: \(consumers.address)")
+    fflush(nil)
+    // Cut short by a viewer that does not take its last words: the process's end is its end.
+    guard loop.run() else { return exitCode ?? .finished }
+    timer.close()
+    _ = loop.run()
+    http.destroy()
+    do { try loop.close() } catch { Log.note("\(error): a handle was left open") }
+    return exitCode ?? .finished
+  }
+
+  private func wire(_ options: Options, directory: RuntimeDirectory) throws {
+    let ingest = try Ingest(
+      agent: options.agent, spawn: options.spawnAgent,
+      token: LinkToken(file: directory.file("token")), directory: directory, loop: loop,
+      events: Ingest.Events(
+        greeting: { [broadcast] in
+          Self.greeting(of: broadcast.session, epoch: broadcast.session.nextEpoch)
+        },
+        greeted: { [broadcast] in broadcast.agentGreeted($0) },
+        message: { [broadcast] in broadcast.take($0) },
+        packet: { [broadcast] in broadcast.take($0) },
+        lost: { [broadcast] in broadcast.linkLost($0) },
+        explained: { [broadcast] in broadcast.explain($0) },
+        final: { [weak self] in self?.finish($0.code, $0.words, exit: $0.finalCode ?? .finished) }))
+    self.ingest = ingest
+    broadcast.tell = { [weak ingest] in ingest?.send($0) }
+    broadcast.delivered = { [weak ingest] in ingest?.delivered(now: .now) }
+    broadcast.packets.audienceChanged = { [broadcast] in broadcast.tellAudience() }
+    broadcast.container.stream.audienceChanged = { [broadcast] in broadcast.tellAudience() }
+    broadcast.container.finished = { [http] in http.finishStreams() }
+    let site = Site(
+      viewerKey: viewerKey, names: HostNames(address: http.address, extra: options.hosts),
+      broadcast: broadcast, consumers: consumers.address,
+      status: { [unowned self, ingest] in status(ingest) })
+    http.answer = { site.answer($0) }
+    for number in [SIGINT, SIGTERM] {
+      signals.append(
+        try LoopSignal(number, on: loop) { [weak self] in
+          self?.finish(.finished, "ended by the user", exit: .finished)
+        })
+    }
+    timer.start(after: RelayLimits.tick, every: RelayLimits.tick) { [weak self] in self?.tick() }
+  }
+
+  private func tick() {
+    let now = Moment.now
+    ingest?.tick(now: now)
+    broadcast.tick(now: now)
+    consumers.tick(now: now)
+    http.tick(now: now)
+  }
+
+  private func status(_ ingest: Ingest) -> StatusDocument {
+    StatusDocument(
+      broadcast: broadcast, ingest: ingest, consumers: consumers.ends, viewers: http.ends,
+      uptime: .now - began, now: .now)
+  }
+
+  /// Tells everybody, waits for an agent of ours to be gone, then lets the loop run empty.
+  private func finish(_ code: FinishCode, _ text: String, exit: ExitCode) {
+    guard exitCode == nil else { return }
+    exitCode = exit
+    broadcast.finish(code, text, forGood: true)
+    broadcast.tell = nil
+    ingest?.finish(text) { [weak self] in self?.close() }
+  }
+
+  private func close() {
+    for signal in signals { signal.close() }
+    consumers.close()
+    http.close()
+    // What viewers have not read by then they will not read.
+    timer.start(after: Self.farewellTime) { [loop] in loop.stop() }
+    timer.unreference()
+  }
+
+  private static func greeting(of session: Session, epoch: UInt32? = nil) -> Greeting {
+    Greeting(
+      role: .relay, pid: UInt32(getpid()), instance: instance, session: session.id,
+      epoch: epoch ?? session.epoch)
+  }
+
+  private static let instance = UInt64(MonotonicClock.sinceBoot())
+}
+
+/// Why the relay cannot start: one line and the exit code.
+struct RelayError: Error {
+  let line: String
+  let exitCode: ExitCode
+
+  init(_ line: String, _ exitCode: ExitCode) {
+    self.line = line
+    self.exitCode = exitCode
+  }
+
+  init(port address: SocketAddress, option: String, _ error: any Error) {
+    if let error = error as? PosixError, error.code == EADDRINUSE {
+      self.init(
+        "port \(address.port) is in use: end what holds it, or choose another by \(option)",
+        .temporary)
+    } else if let error = error as? PosixError, error.code == EADDRNOTAVAIL {
+      self.init("\(option) \(address): this machine has no such address", .usage)
+    } else {
+      self.init("\(option) \(address): \(error)", .unavailable)
+    }
+  }
+}

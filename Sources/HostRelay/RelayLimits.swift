@@ -1,0 +1,41 @@
+/// A point in time on the machine's monotonic clock, the one the loop's timers run on.
+typealias Moment = SuspendingClock.Instant
+
+/// The relay's own numbers, once; what both processes must agree on stands in `WireLimits`.
+enum RelayLimits {
+  /// What a late joiner may be given at once. More than a second or two behind the live edge is
+  /// worth nothing to a player that never catches up.
+  static let cacheSpan = Duration.seconds(2)
+  static let cacheBytes = 8 << 20
+  static let cachePackets = 300
+  /// A joiner that finds an older keyframe gets a new one made for it.
+  static let freshKeyframe = Duration.milliseconds(500)
+  /// How long that joiner waits for it before it takes the old one.
+  static let joinerPatience = Duration.milliseconds(300)
+  /// Between two keyframe requests that are passed on: a keyframe costs every viewer.
+  static let keyframeRequestInterval = Duration.seconds(1)
+
+  /// A reader this far behind gets no more pictures until the next keyframe.
+  static let softDelay = Duration.milliseconds(500)
+  /// A reader this far behind, in either measure, loses what waits for it.
+  static let hardDelay = Duration.milliseconds(1500)
+  static let hardBytes = 4 << 20
+  /// Messages that wait beside the packets; they are small and never dropped.
+  static let waitingMessages = 256
+  /// A reader whose socket takes nothing for this long is closed.
+  static let stuckAfter = Duration.seconds(2)
+  /// Bytes the kernel may hold unsent for a reader, so that delay shows in our queue, not there.
+  static let notSentBytes: Int32 = 65_536
+  /// After this the kernel gives up on a peer that acknowledges nothing.
+  static let userTimeout = Duration.seconds(5)
+
+  /// Connections of one port that have not greeted, or not asked yet.
+  static let ungreeted = 64
+  /// The same, of one address off loopback.
+  static let ungreetedOfAddress = 5
+  /// Consumers of one port.
+  static let consumers = 1_000
+
+  /// How often deadlines are looked at: joiners, stuck readers, heartbeats, the hold time.
+  static let tick = Duration.milliseconds(100)
+}

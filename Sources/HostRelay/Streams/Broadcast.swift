@@ -1,0 +1,256 @@
+import Posix
+import Report
+import Wire
+
+/// The session with its streams: what agents say goes in, what consumers read comes out.
+///
+/// The one place where PTS are rebased and where it is decided that a picture may pass.
+final class Broadcast {
+  private(set) var session: Session
+  private(set) var setup: Message.Setup?
+  private(set) var descriptions: [UInt32: StreamDescription] = [:]
+  private(set) var figures: AgentFigures?
+  private(set) var counts = Counts()
+  private(set) var requests = KeyframeRequests()
+  /// How the last session ended; nil before.
+  private(set) var lastFinish: (code: FinishCode, text: String)?
+
+  /// Packets and messages in Wire's framing, as consumers of the TCP port get them.
+  let packets = Stream()
+  /// The screen as MPEG-TS.
+  let container: ContainerOutput
+  /// Sends to the agent, if there is one.
+  var tell: ((Message) -> Void)?
+  /// The first picture of an agent has come.
+  var delivered: (() -> Void)?
+
+  struct Counts {
+    var packets = 0
+    var keyframes = 0
+    var bytes = 0
+    /// Pictures that came before their keyframe, or for an unknown stream.
+    var withheld = 0
+    var discontinuities = 0
+    var lastPacket: Moment?
+  }
+
+  private let hold: Duration?
+  private var announced: Message?
+  private var clock = OutputClock()
+  /// Streams of this link that have shown a keyframe; before it no picture passes.
+  private var startedStreams: Set<UInt32> = []
+
+  init(hold: Duration?) throws(MuxerError) {
+    self.hold = hold
+    session = Session(hold: hold)
+    container = try ContainerOutput()
+    for stream in [packets, container.stream] {
+      stream.requestKeyframe = { [weak self] in self?.askForKeyframe($0) }
+    }
+  }
+
+  // MARK: From the agent
+
+  func agentGreeted(_ greeting: Greeting) {
+    session.agentGreeted(session: greeting.session, epoch: greeting.epoch)
+    startedStreams = []
+    requests.restart()
+    announceState()
+    tellAudience()
+  }
+
+  func take(_ message: Message) {
+    switch message {
+    case .started(let setup):
+      self.setup = setup
+      put(message)
+    case .streamDescription(let number, let description):
+      guard descriptions[number] != nil || descriptions.count < Self.streamLimit else { return }
+      descriptions[number] = description
+      startedStreams.remove(number)
+      packets.forgetCache()
+      put(message)
+    case .paused:
+      session.paused()
+      put(message)
+      announceState()
+    case .resumed:
+      session.resumed()
+      put(message)
+      announceState()
+    case .figures(let figures): self.figures = figures
+    default: break
+    }
+  }
+
+  func take(_ raw: RawMessage) {
+    let now = Moment.now
+    let number = raw.header.stream
+    let isKeyframe = raw.header.flags.contains(.keyframe)
+    guard let description = descriptions[number], !raw.payload.isEmpty else {
+      counts.withheld += 1
+      return
+    }
+    let isSound = description.codec == .opus
+    if isKeyframe { startedStreams.insert(number) }
+    guard isSound || startedStreams.contains(number) else {
+      // An agent that this relay took over goes on in the middle.
+      counts.withheld += 1
+      return askForKeyframe(.resume)
+    }
+    count(raw, isKeyframe: isKeyframe, now: now)
+    let stamp = clock.stamp(
+      raw.header.pts, stream: number, frame: description.frameInterval, now: now)
+    if stamp.isDiscontinuous { counts.discontinuities += 1 }
+    let kind: Packet.Kind = isSound ? .sound : isKeyframe ? .keyframe : .picture
+    packets.put(raw.packet(kind, stamp: stamp), now: now)
+    if description.source == .screen, description.codec == .h264 {
+      container.put(raw.payload, kind: kind, pts: stamp.pts, now: now)
+    }
+    if isKeyframe { keyframePassed() }
+  }
+
+  func linkLost(_ end: LinkEnd) {
+    figures = nil
+    if case .finished(let code, let text) = end, code.endsBroadcast {
+      finish(code, text)
+    } else {
+      session.linkLost("\(end)", now: .now)
+      announceState()
+    }
+  }
+
+  func explain(_ end: AgentEnd) {
+    session.explain(end.words)
+    announceState()
+  }
+
+  // MARK: To the consumers
+
+  /// What a consumer reads before its first packet.
+  var preface: [Message] {
+    var messages = [stateMessage]
+    if let setup { messages.append(.started(setup)) }
+    for (number, description) in descriptions.sorted(by: { $0.key < $1.key }) {
+      messages.append(.streamDescription(stream: number, description))
+    }
+    return messages
+  }
+
+  func askForKeyframe(_ reason: KeyframeRequests.Reason) {
+    requests.ask(reason)
+    passKeyframeRequest(now: .now)
+  }
+
+  func tellAudience() {
+    let containers = container.stream.readerCount
+    tell?(
+      .audience(
+        readers: UInt32(packets.readerCount + containers), containers: UInt32(containers)))
+  }
+
+  func tick(now: Moment) {
+    packets.tick(now: now)
+    container.stream.tick(now: now)
+    passKeyframeRequest(now: now)
+    if session.isExpired(now: now) { finish(.agentLost, session.text) }
+  }
+
+  /// Ends this session for every consumer; unless `forGood`, a new one waits under a new id.
+  func finish(_ code: FinishCode, _ text: String, forGood: Bool = false) {
+    lastFinish = (code, text)
+    session.finish(text.isEmpty ? code.word : "\(code.word): \(text)")
+    announceState()
+    put(.finished(code, text))
+    container.finish()
+    setup = nil
+    descriptions = [:]
+    packets.forgetCache()
+    guard !forGood else { return }
+    session = Session(hold: hold)
+    announceState()
+  }
+
+  /// Streams that one agent may have; the design knows four.
+  private static let streamLimit = 8
+
+  private func count(_ raw: RawMessage, isKeyframe: Bool, now: Moment) {
+    counts.packets += 1
+    counts.keyframes += isKeyframe ? 1 : 0
+    counts.bytes += raw.bytes.count
+    counts.lastPacket = now
+  }
+
+  private func keyframePassed() {
+    requests.satisfied()
+    delivered?()
+    let before = session.state
+    session.keyframeArrived()
+    if session.state != before { announceState() }
+  }
+
+  private func passKeyframeRequest(now: Moment) {
+    guard let tell, requests.pass(now: now) else { return }
+    let video = descriptions.filter { $0.value.codec == .h264 }.keys.min() ?? 0
+    tell(.keyframeRequest(stream: video))
+  }
+
+  private var stateMessage: Message {
+    .sessionState(session.state, session: session.id, epoch: session.epoch, session.text)
+  }
+
+  /// Tells every consumer, when there is something new to tell.
+  private func announceState() {
+    let message = stateMessage
+    guard message != announced else { return }
+    announced = message
+    let reason = session.text.isEmpty ? "" : ": \(session.text)"
+    Log.note("session \(session.name): \(session.state.word)\(reason)")
+    put(message)
+  }
+
+  private func put(_ message: Message) {
+    packets.put(
+      Packet(kind: .message, pts: 0, bytes: SharedBytes(message.encoded())), now: .now)
+  }
+}
+
+extension FinishCode {
+  /// Whether an agent that says this has ended the broadcast; otherwise another one may go on.
+  var endsBroadcast: Bool {
+    switch self {
+    case .finished, .revoked, .sourceEnded, .refused: true
+    default: false
+    }
+  }
+}
+
+extension StreamDescription {
+  /// Between two pictures at full rate; a thirtieth of a second where no rate is given.
+  var frameInterval: Duration {
+    guard frameRate.numerator > 0, frameRate.denominator > 0 else { return .seconds(1) / 30 }
+    return min(
+      .seconds(1), .seconds(1) * Double(frameRate.denominator) / Double(frameRate.numerator))
+  }
+}
+
+extension RawMessage {
+  /// The packet as consumers get it: the same bytes behind a header with the output's PTS.
+  fileprivate func packet(_ kind: Packet.Kind, stamp: OutputClock.Stamp) -> Packet {
+    var header = header
+    header.pts = stamp.pts
+    if stamp.isDiscontinuous { header.flags.insert(.discontinuity) }
+    var bytes = bytes
+    var span = bytes.mutableSpan
+    header.write(to: &span)
+    return Packet(kind: kind, pts: stamp.pts, bytes: SharedBytes(bytes))
+  }
+}
+
+extension Session {
+  /// The id as logs and the status write it.
+  var name: String {
+    let digits = String(id, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+}

@@ -1,0 +1,35 @@
+/// The newest keyframe and all that followed it, for those who join late.
+///
+/// Bounded in media time, bytes and packets. When a bound is passed the whole cache goes, since a
+/// part of it decodes to nothing; the next joiner asks for a keyframe.
+struct GOPCache {
+  private(set) var packets: [Packet] = []
+  private(set) var byteCount = 0
+  /// When the keyframe came; nil while the cache is empty.
+  private(set) var keyframeTime: Moment?
+
+  mutating func put(_ packet: Packet, now: Moment) {
+    switch packet.kind {
+    case .message: return
+    case .keyframe:
+      clear()
+      keyframeTime = now
+    case .picture, .sound: guard keyframeTime != nil else { return }
+    }
+    packets.append(packet)
+    byteCount += packet.bytes.count
+    if exceedsBound { clear() }
+  }
+
+  mutating func clear() {
+    packets.removeAll(keepingCapacity: true)
+    byteCount = 0
+    keyframeTime = nil
+  }
+
+  private var exceedsBound: Bool {
+    guard let first = packets.first, let last = packets.last else { return false }
+    return packets.count > RelayLimits.cachePackets || byteCount > RelayLimits.cacheBytes
+      || Duration.nanoseconds(last.pts - first.pts) > RelayLimits.cacheSpan
+  }
+}

@@ -1,0 +1,41 @@
+/// Joins what many readers ask for into few requests: the first passes at once, the next ones wait
+/// until the interval is over, and a keyframe that comes meanwhile serves them all.
+struct KeyframeRequests {
+  /// Why a keyframe was asked for; counted in the status.
+  enum Reason: String, CaseIterable {
+    case join
+    case behind
+    case consumer
+    case resume
+  }
+
+  private(set) var counts: [Reason: Int] = [:]
+  private(set) var passed = 0
+  private var lastPassed: Moment?
+  private var isWaiting = false
+
+  /// Notes one wish. Whether it passes is said by `pass`.
+  mutating func ask(_ reason: Reason) {
+    counts[reason, default: 0] += 1
+    isWaiting = true
+  }
+
+  /// Whether a request goes to the agent now; true at most once an interval.
+  mutating func pass(now: Moment) -> Bool {
+    guard isWaiting else { return false }
+    if let lastPassed, now - lastPassed < RelayLimits.keyframeRequestInterval { return false }
+    isWaiting = false
+    lastPassed = now
+    passed += 1
+    return true
+  }
+
+  /// A keyframe came: nobody waits any more.
+  mutating func satisfied() { isWaiting = false }
+
+  /// A new link: what was asked of the old one is void, and the first request passes at once.
+  mutating func restart() {
+    isWaiting = false
+    lastPassed = nil
+  }
+}

@@ -1,0 +1,68 @@
+import Posix
+import Wire
+
+/// Which path gives what, and who may ask.
+struct Site {
+  let viewerKey: ViewerKey
+  let names: HostNames
+  let broadcast: Broadcast
+  let consumers: SocketAddress
+  let status: () -> StatusDocument
+
+  func answer(_ request: HTTPRequest) -> HTTPAnswer {
+    if let refusal = refusal(of: request) { return .document(refusal) }
+    switch request.path {
+    case "/":
+      let page = ViewerPage(
+        host: request.host, key: request.key, consumers: "\(consumers)",
+        state: broadcast.session.state.word,
+        detail: broadcast.session.text)
+      return .document(HTTPDocument(type: "text/html; charset=utf-8", page.html))
+    case "/live.ts": return .stream(type: "video/mp2t", broadcast.container.stream)
+    case "/api/v1/status":
+      return .document(HTTPDocument(type: "application/json", status().json.encoded + "\n"))
+    case "/healthz":
+      let status = status()
+      return .document(.line(status.isHealthy ? 200 : 503, broadcast.session.state.word))
+    default: return .document(.line(404, "there is no \(request.path)"))
+    }
+  }
+
+  /// A name of ours against DNS rebinding, no other site's page, and the key for strangers.
+  private func refusal(of request: HTTPRequest) -> HTTPDocument? {
+    guard request.method == "GET" || request.method == "HEAD" else {
+      return .line(405, "only GET and HEAD")
+    }
+    guard names.contains(request.host) else {
+      return .line(403, "this host name is not ours (see --host)")
+    }
+    guard request.origin.isEmpty || names.containsOrigin(request.origin),
+      request.fetchSite != "cross-site"
+    else { return .line(403, "requests of other sites are refused") }
+    guard request.visitor.mayWatch(showing: request.key, viewerKey: viewerKey) else {
+      return .line(403, "the viewer key is missing or wrong (?key=)")
+    }
+    return nil
+  }
+}
+
+/// The values of `Host` that a client may name us by, exactly.
+struct HostNames {
+  private let names: Set<String>
+
+  /// `address` is what is bound; `extra` what `--host` adds, each also with the port.
+  init(address: SocketAddress, extra: [String]) {
+    var hosts = ["127.0.0.1", "localhost", "[::1]"] + extra.map { $0.lowercased() }
+    if address.bytes.contains(where: { $0 != 0 }) {
+      hosts.append(address.isIPv6 ? "[\(address.host)]" : address.host)
+    }
+    names = Set(hosts + hosts.map { "\($0):\(address.port)" })
+  }
+
+  func contains(_ host: String) -> Bool { names.contains(host.lowercased()) }
+
+  func containsOrigin(_ origin: String) -> Bool {
+    let scheme = "http://"
+    return origin.hasPrefix(scheme) && contains(String(origin.dropFirst(scheme.count)))
+  }
+}

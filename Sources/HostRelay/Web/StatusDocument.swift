@@ -1,0 +1,111 @@
+import Posix
+import Wire
+
+/// `/api/v1/status` and `/healthz`: what the relay knows, at one moment.
+struct StatusDocument {
+  let broadcast: Broadcast
+  let ingest: Ingest
+  let consumers: ConsumerEndCounts
+  let viewers: ConsumerEndCounts
+  let uptime: Duration
+  let now: Moment
+
+  /// Live, with packets that came lately or a link that says nothing moves.
+  var isHealthy: Bool {
+    (broadcast.session.state == .live || broadcast.session.state == .paused)
+      && ingest.agent != nil && !ingest.isStalled
+  }
+
+  var json: JSONText {
+    .object([
+      ("session", .text(broadcast.session.name)),
+      ("epoch", .number(Int(broadcast.session.epoch))),
+      ("state", .text(broadcast.session.state.word)),
+      ("text", .text(broadcast.session.text)),
+      ("stalled", .truth(ingest.isStalled)),
+      ("crash_loop", .truth(ingest.isCrashLooping)),
+      ("last_finish", lastFinish),
+      ("agent", agent),
+      ("last_death", .optional(ingest.lastDeath)),
+      ("deaths", .number(ingest.deaths)),
+      ("packets", .number(broadcast.counts.packets)),
+      ("keyframes", .number(broadcast.counts.keyframes)),
+      ("bytes", .number(broadcast.counts.bytes)),
+      ("withheld", .number(broadcast.counts.withheld)),
+      ("discontinuities", .number(broadcast.counts.discontinuities)),
+      ("last_packet_ms", milliseconds(since: broadcast.counts.lastPacket)),
+      ("streams", .list(streams)),
+      ("readers", readers),
+      ("keyframe_requests", keyframeRequests),
+      ("uptime_seconds", .decimal(Double(uptime.nanoseconds / 1_000_000) / 1000)),
+    ])
+  }
+
+  private var lastFinish: JSONText {
+    guard let finish = broadcast.lastFinish else { return .none }
+    return .object([("code", .text(finish.code.word)), ("text", .text(finish.text))])
+  }
+
+  private var agent: JSONText {
+    var members: [(String, JSONText)] = [
+      ("connected", .truth(ingest.agent != nil)),
+      ("pid", ingest.agent.map { .number(Int($0.pid)) } ?? .none),
+      ("name", .optional(broadcast.setup?.name)),
+      ("source", .optional(broadcast.setup?.source)),
+      ("driver", .optional(broadcast.setup?.driver)),
+    ]
+    if let figures = broadcast.figures {
+      for figure in AgentFigures.Figure.allCases {
+        members.append((figure.name, .number(Int(clamping: figures[figure]))))
+      }
+    }
+    return .object(members)
+  }
+
+  private var streams: [JSONText] {
+    broadcast.descriptions.sorted { $0.key < $1.key }.map { number, description in
+      .object([
+        ("stream", .number(Int(number))),
+        ("source", .text("\(description.source)")),
+        ("codec", .text(description.codecString)),
+        ("width", .number(Int(description.displaySize.width))),
+        ("height", .number(Int(description.displaySize.height))),
+        ("coded_width", .number(Int(description.codedSize.width))),
+        ("coded_height", .number(Int(description.codedSize.height))),
+      ])
+    }
+  }
+
+  private var readers: JSONText {
+    .object([
+      ("consumers", output(broadcast.packets, consumers)),
+      ("containers", output(broadcast.container.stream, viewers)),
+    ])
+  }
+
+  private func output(_ stream: Stream, _ ends: ConsumerEndCounts) -> JSONText {
+    .object([
+      ("now", .number(stream.readerCount)),
+      ("drops_behind", .number(stream.drops.behind)),
+      ("drops_overrun", .number(stream.drops.overrun)),
+      ("left", .number(ends.left)),
+      ("closed_slow", .number(ends.slow)),
+      ("refused", .number(ends.refused)),
+      ("lost", .number(ends.lost)),
+      ("cache_packets", .number(stream.cache.packets.count)),
+      ("cache_bytes", .number(stream.cache.byteCount)),
+    ])
+  }
+
+  private var keyframeRequests: JSONText {
+    .object(
+      [("passed", .number(broadcast.requests.passed))]
+        + KeyframeRequests.Reason.allCases.map {
+          ($0.rawValue, .number(broadcast.requests.counts[$0] ?? 0))
+        })
+  }
+
+  private func milliseconds(since moment: Moment?) -> JSONText {
+    moment.map { .number(Int((now - $0).nanoseconds / 1_000_000)) } ?? .none
+  }
+}

@@ -1,0 +1,59 @@
+/// The page at `/`: says what is broadcast and where to read it.
+struct ViewerPage {
+  let host: String
+  /// What the visitor came with; its links need it too.
+  let key: [UInt8]
+  let consumers: String
+  let state: String
+  let detail: String
+
+  var html: String {
+    """
+    <!doctype html>
+    <html lang="en">
+    <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width">
+    <title>Porthole</title>
+    <style>
+    body { font: 16px/1.5 system-ui, sans-serif; max-width: 42em; margin: 3em auto; padding: 0 1em }
+    code { background: #eee; padding: .1em .3em }
+    </style>
+    </head>
+    <body>
+    <h1>Porthole</h1>
+    <p>The broadcast is <strong>\(Self.escaped(state))</strong>\(detailText).</p>
+    <p>Watch it in a player:</p>
+    <ul>
+    <li><code>mpv --profile=low-latency \(address)</code></li>
+    <li><code>ffplay -fflags nobuffer \(address)</code></li>
+    <li><code>vlc \(address)</code></li>
+    </ul>
+    <p>Programs read packets from <code>\(Self.escaped(consumers))</code>.
+    State: <a href="/api/v1/status\(query)">/api/v1/status</a>, <a href="/healthz\(query)">/healthz</a>.</p>
+    </body>
+    </html>
+
+    """
+  }
+
+  private var query: String {
+    key.isEmpty ? "" : "?key=" + Self.escaped(String(decoding: key, as: UTF8.self))
+  }
+
+  private var address: String { "http://\(Self.escaped(host))/live.ts\(query)" }
+
+  private var detailText: String { detail.isEmpty ? "" : " (\(Self.escaped(detail)))" }
+
+  private static func escaped(_ text: String) -> String {
+    text.map { character in
+      switch character {
+      case "&": "&amp;"
+      case "<": "&lt;"
+      case ">": "&gt;"
+      case "\"": "&quot;"
+      default: String(character)
+      }
+    }.joined()
+  }
+}

@@ -1,0 +1,113 @@
+internal import CPixelKernels
+
+extension PictureEncoder {
+  /// The best Intra_16x16 prediction found; `mode` names it in table 8-4.
+  struct IntraChoice {
+    var mode: Int
+    var cost: Int
+  }
+
+  /// Predicts luma by each mode that its neighbours allow and keeps the one nearest to the source.
+  func chooseIntra(_ job: borrowing PictureJob, column: Int, row: Int) -> IntraChoice {
+    let target = unsafe job.target.luma(x: column * 16, y: row * 16)
+    let source = unsafe job.source.luma(x: column * 16, y: row * 16)
+    let available = intraNeighbours(job, column: column, row: row)
+    var best = IntraChoice(mode: 2, cost: .max)
+    for mode in [2, 0, 1, 3] where isAllowed(lumaMode: mode, available) {
+      let prediction = unsafe work.lumaPrediction.pointer(at: 256 * mode)
+      unsafe porthole_intra_luma(target, job.target.stride, Int32(mode), available, prediction)
+      let cost = unsafe Int(porthole_sad_16x16(source, job.source.stride, prediction, 16))
+      if cost < best.cost { best = IntraChoice(mode: mode, cost: cost) }
+    }
+    return best
+  }
+
+  /// Codes and reconstructs an Intra_16x16 macroblock with a prediction of `chooseIntra`.
+  mutating func codeIntra(
+    _ job: borrowing PictureJob, _ choice: IntraChoice, column: Int, row: Int, qp: Int,
+    into sink: inout BitSink
+  ) {
+    let index = row * columns + column
+    let chromaMode = chooseIntraChroma(job, column: column, row: row)
+    let quantizer = unsafe work.quantizers.pointer(at: 2 * qp)
+    let chromaQuantizer = unsafe work.quantizers.pointer(
+      at: 2 * chromaQP(luma: qp, offset: job.chromaQPOffset))
+    let lumaPrediction = unsafe work.lumaPrediction.pointer(at: 256 * choice.mode)
+    let chromaPrediction = unsafe work.chromaPrediction.pointer(at: 128 * chromaMode)
+    let blocks = unsafe porthole_forward_luma(
+      job.source.luma(x: column * 16, y: row * 16), job.source.stride, lumaPrediction, 16,
+      quantizer, work.luma.pointer(), work.lumaDC.pointer())
+    let hasDC = unsafe porthole_luma_dc(
+      work.lumaDC.pointer(), quantizer, work.lumaDCLevels.pointer())
+    let chroma = unsafe transformChroma(
+      job, prediction: chromaPrediction, stride: 16, quantizer: chromaQuantizer, column: column,
+      row: row)
+
+    putSkipRun(job, into: &sink)
+    let lumaPattern = blocks == 0 ? 0 : 15
+    let type = 1 + choice.mode + 4 * chroma.pattern + (lumaPattern == 0 ? 0 : 12)
+    sink.putUE(job.reference == nil ? type : type + 5)
+    sink.putUE(chromaMode)
+    putQPDelta(to: qp, into: &sink)
+    putLumaDC(column: column, row: row, into: &sink)
+    let coded = putLuma(
+      column: column, row: row, pattern: lumaPattern, blocks: blocks, first: 1, into: &sink)
+    putChroma(
+      column: column, row: row, pattern: chroma.pattern, blocks: chroma.blocks, into: &sink)
+
+    unsafe porthole_inverse_luma(
+      job.target.luma(x: column * 16, y: row * 16), job.target.stride, lumaPrediction, 16,
+      quantizer, work.luma.pointer(), work.lumaDC.pointer(), hasDC != 0 ? 0xffff : blocks)
+    unsafe restoreChroma(
+      job, chroma, prediction: chromaPrediction, stride: 16, quantizer: chromaQuantizer,
+      column: column, row: row)
+    macroblocks[index] = Macroblock(
+      kind: .intra, qp: UInt8(qp), coded: coded, motion: .zero)
+  }
+
+  private func chooseIntraChroma(_ job: borrowing PictureJob, column: Int, row: Int) -> Int {
+    let target = unsafe job.target.chroma(x: column * 8, y: row * 8)
+    let source = unsafe job.source.chroma(x: column * 8, y: row * 8)
+    let available = intraNeighbours(job, column: column, row: row)
+    var best = 0
+    var bestCost = Int.max
+    for mode in 0..<3 where isAllowed(chromaMode: mode, available) {
+      let prediction = unsafe work.chromaPrediction.pointer(at: 128 * mode)
+      unsafe porthole_intra_chroma(target, job.target.stride, Int32(mode), available, prediction)
+      let cost = unsafe Int(porthole_sad_16x8(source, job.source.stride, prediction, 16))
+      if cost < bestCost {
+        bestCost = cost
+        best = mode
+      }
+    }
+    return best
+  }
+
+  private func intraNeighbours(_ job: borrowing PictureJob, column: Int, row: Int) -> Int32 {
+    func isUsable(_ column: Int, _ row: Int) -> Bool {
+      guard column >= 0, row >= 0 else { return false }
+      return !job.usesConstrainedIntra || macroblocks[row * columns + column].isIntra
+    }
+    var available: Int32 = 0
+    if isUsable(column - 1, row) { available |= Int32(PORTHOLE_LEFT) }
+    if isUsable(column, row - 1) { available |= Int32(PORTHOLE_ABOVE) }
+    if isUsable(column - 1, row - 1) { available |= Int32(PORTHOLE_CORNER) }
+    return available
+  }
+
+  private func isAllowed(lumaMode: Int, _ available: Int32) -> Bool {
+    let needed: Int32
+    switch lumaMode {
+    case 0: needed = Int32(PORTHOLE_ABOVE)
+    case 1: needed = Int32(PORTHOLE_LEFT)
+    case 2: needed = 0
+    default: needed = Int32(PORTHOLE_ABOVE | PORTHOLE_LEFT | PORTHOLE_CORNER)
+    }
+    return available & needed == needed
+  }
+
+  private func isAllowed(chromaMode: Int, _ available: Int32) -> Bool {
+    let needed = chromaMode == 0 ? 0 : Int32(chromaMode == 1 ? PORTHOLE_LEFT : PORTHOLE_ABOVE)
+    return available & needed == needed
+  }
+}

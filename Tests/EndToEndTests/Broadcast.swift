@@ -1,0 +1,119 @@
+import Foundation
+import TestSupport
+
+/// Both programs as released, on ports of their own: the relay with the agent as its child.
+final class Broadcast {
+  let directory: TestDirectory
+  let environment: [String: String]
+  let ports: Ports
+  private(set) var relay: ProcessRun
+  private let relayOptions: [String]
+  private var relayCount = 1
+
+  struct Ports {
+    let agent = freePort()
+    let consumers = freePort()
+    let http = freePort()
+  }
+
+  /// With a desktop the portal gives the picture, without one the agent makes a pattern.
+  init(
+    in directory: TestDirectory, desktop: DesktopSession? = nil, agent: [String] = [],
+    relay: [String] = []
+  ) throws {
+    self.directory = directory
+    environment = desktop?.environment ?? ["XDG_RUNTIME_DIR": directory.path]
+    ports = Ports()
+    let source = desktop == nil ? ["--source", "pattern"] : []
+    let words = [program("capture-agent"), "--listen", "127.0.0.1:\(ports.agent)"]
+    let command = (words + ["--va-display", "none"] + source + agent).joined(separator: " ")
+    relayOptions =
+      [
+        "--agent", "127.0.0.1:\(ports.agent)", "--consumers", "127.0.0.1:\(ports.consumers)",
+        "--http", "127.0.0.1:\(ports.http)", "--spawn-agent", command,
+      ] + relay
+    self.relay = try ProcessRun(
+      program("host-relay"), relayOptions, name: "relay1", environment: environment, in: directory)
+  }
+
+  /// Ends both; the relay ends its agent.
+  func end() {
+    let agent = agentPID
+    relay.end()
+    if let agent, kill(agent, 0) == 0 {
+      kill(agent, SIGKILL)
+    }
+  }
+
+  deinit { end() }
+
+  var page: String { "http://127.0.0.1:\(ports.http)" }
+  var liveTS: String { "\(page)/live.ts" }
+
+  /// Another relay in the place of one that has ended.
+  func startRelayAgain() throws {
+    relayCount += 1
+    relay = try ProcessRun(
+      program("host-relay"), relayOptions, name: "relay\(relayCount)", environment: environment,
+      in: directory)
+  }
+
+  /// `/api/v1/status`, or nil while nobody answers.
+  var status: Status? {
+    let words = ["-s", "--max-time", "2", "\(page)/api/v1/status"]
+    guard let run = try? ProcessRun.run("curl", words, in: directory), run.exitCode == 0,
+      let json = try? JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any]
+    else { return nil }
+    return Status(json: json)
+  }
+
+  struct Status {
+    let json: [String: Any]
+    var agent: [String: Any] { json["agent"] as? [String: Any] ?? [:] }
+    var state: String { json["state"] as? String ?? "" }
+    var lastDeath: String { json["last_death"] as? String ?? "" }
+    var agentPID: pid_t? { (agent["pid"] as? Int).map(pid_t.init) }
+    func agentFigure(_ name: String) -> Int { agent[name] as? Int ?? 0 }
+  }
+
+  var agentPID: pid_t? { status?.agentPID }
+
+  /// Waits for a picture; returns the status of that moment.
+  @discardableResult
+  func waitUntilLive(within limit: Duration = .seconds(15)) throws -> Status {
+    try waitUntil("live broadcast", within: limit) {
+      if let code = relay.exitCode {
+        throw ProcessFailure(description: "the relay ended with \(code): \(relay.errors)")
+      }
+      guard let status, status.state == "live", status.agentPID != nil else { return nil }
+      return status
+    }
+  }
+}
+
+/// The path of one of our programs: of the build that `PORTHOLE_BIN` names, else of the release.
+func program(_ name: String) -> String {
+  let folder =
+    ProcessInfo.processInfo.environment["PORTHOLE_BIN"] ?? packageRoot + "/.build/release"
+  return "\(folder)/\(name)"
+}
+
+/// Whether the long versions of the tests are wanted.
+let isLongRun = ProcessInfo.processInfo.environment["PORTHOLE_LONG"] != nil
+
+/// A TCP port of 127.0.0.1 that nobody listens on at this moment.
+func freePort() -> UInt16 {
+  let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  defer { close(socket) }
+  var address = sockaddr_in()
+  address.sin_family = sa_family_t(AF_INET)
+  address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+  withUnsafeMutablePointer(to: &address) {
+    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      precondition(bind(socket, $0, length) == 0, "a free port")
+      precondition(getsockname(socket, $0, &length) == 0, "the port's number")
+    }
+  }
+  return UInt16(bigEndian: address.sin_port)
+}

@@ -1,0 +1,84 @@
+import Glibc
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  /// What goes wrong is one line that says what and what to do, and the code of the table.
+  @Suite struct ExitCodes {
+    @Test(arguments: ["capture-agent", "host-relay"])
+    func `a wrong option ends with 64 and is named`(name: String) throws {
+      try withTestDirectory { directory in
+        try expect(64, "--nonsense", of: name, ["--nonsense"], in: directory)
+      }
+    }
+
+    @Test func `no PipeWire ends with 69 and is named`() throws {
+      try withTestDirectory { directory in
+        let words = ["--source", "node:screen", "--va-display", "none", "--hold", "5"]
+        try expect(69, "PipeWire", of: "capture-agent", words, in: directory)
+      }
+    }
+
+    @Test func `no portal ends with 69 and is named`() throws {
+      try withTestDirectory { directory in
+        let desktop = try DesktopSession(in: directory)
+        kill(try desktop.pid(of: "portal"), SIGKILL)
+        let words = ["--va-display", "none", "--hold", "5"]
+        try expect(
+          69, "portal", of: "capture-agent", words, in: directory,
+          environment: desktop.environment)
+      }
+    }
+
+    @Test func `no VA device ends with 69 and the way out is named`() throws {
+      try withTestDirectory { directory in
+        let words = ["--source", "pattern", "--va-display", "drm:/dev/null", "--hold", "5"]
+        try expect(69, "--va-display none", of: "capture-agent", words, in: directory)
+      }
+    }
+
+    @Test func `a port in use ends with 75 and is named`() throws {
+      try withTestDirectory { directory in
+        let broadcast = try Broadcast(in: directory)
+        try broadcast.waitUntilLive()
+        let agent = "\(broadcast.ports.agent)"
+        try expect(
+          75, agent, of: "capture-agent",
+          ["--listen", "127.0.0.1:\(agent)", "--source", "pattern", "--va-display", "none"],
+          in: directory)
+        let http = "\(broadcast.ports.http)"
+        try expect(
+          75, http, of: "host-relay",
+          ["--http", "127.0.0.1:\(http)", "--consumers", "127.0.0.1:\(freePort())"], in: directory)
+      }
+    }
+
+    @Test func `no relay within the hold time ends with 69`() throws {
+      try withTestDirectory { directory in
+        let words = ["--source", "pattern", "--va-display", "none", "--hold", "1"]
+        try expect(69, "relay", of: "capture-agent", words, in: directory)
+      }
+    }
+
+    private func expect(
+      _ code: Int32, _ word: String, of name: String, _ arguments: [String],
+      in directory: TestDirectory, environment: [String: String]? = nil
+    ) throws {
+      let port =
+        arguments.contains("--listen") || name != "capture-agent"
+        ? []
+        : [
+          "--listen", "127.0.0.1:\(freePort())",
+        ]
+      let run = try ProcessRun.run(
+        program(name), arguments + port, name: "failing",
+        environment: environment
+          ?? ["XDG_RUNTIME_DIR": directory.path, "DBUS_SESSION_BUS_ADDRESS": ""],
+        in: directory)
+      #expect(run.exitCode == code, "\(run.errors)")
+      let said = run.errors.split(separator: "\n")
+      #expect(said.count == 1, "\(run.errors)")
+      #expect(said.last?.contains(word) == true, "\(run.errors)")
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import Glibc
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  @Suite struct Kills {
+    @Test func `ten killed agents cost a viewer no connection and no more than 2 s of picture`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let desktop = try DesktopSession(in: directory)
+        try desktop.show("window=counter")
+        let broadcast = try Broadcast(in: directory, desktop: desktop)
+        try broadcast.waitUntilLive()
+        let player = try Player(broadcast.liveTS, in: directory)
+        var last = try player.waitForCounter(past: 0, within: .seconds(5))
+        for _ in 1...10 {
+          // Long enough for the agent to count as sound: five deaths in ten seconds are a crash loop.
+          last = try player.waitForCounter(past: last + 75, within: .seconds(6))
+          let agent = try #require(broadcast.agentPID)
+          kill(agent, SIGKILL)
+          let killed = ContinuousClock.now
+          // Ten pictures later than the last one seen: more than can be on their way.
+          last = try player.waitForCounter(past: last + 10, within: .seconds(2))
+          print("a picture \(killed.duration(to: .now)) after the kill")
+          #expect(broadcast.agentPID != agent)
+        }
+        #expect(player.isConnected)
+        #expect(try #require(broadcast.status).lastDeath.contains("SIGKILL"))
+      }
+    }
+
+    @Test func `an agent whose relay is killed keeps its screen and goes on with the next relay`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let desktop = try DesktopSession(in: directory)
+        try desktop.show("window=counter")
+        let broadcast = try Broadcast(in: directory, desktop: desktop)
+        let agent = try #require(try broadcast.waitUntilLive().agentPID)
+        broadcast.relay.signal(SIGKILL)
+        try broadcast.relay.waitForEnd()
+        try broadcast.startRelayAgain()
+        let status = try broadcast.waitUntilLive(within: .seconds(5))
+        #expect(status.agentPID == agent)
+        let player = try Player(broadcast.liveTS, in: directory)
+        try player.waitForCounter(past: 0, within: .seconds(3))
+      }
+    }
+
+    @Test func `the relay's end is the end of the agent that it started`() throws {
+      try withTestDirectory { directory in
+        let broadcast = try Broadcast(in: directory)
+        let agent = try #require(try broadcast.waitUntilLive().agentPID)
+        broadcast.relay.signal(SIGTERM)
+        #expect(try broadcast.relay.waitForEnd() == 0)
+        #expect(kill(agent, 0) == -1)
+      }
+    }
+  }
+}

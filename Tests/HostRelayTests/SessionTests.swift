@@ -1,0 +1,153 @@
+import Testing
+import Wire
+
+@testable import HostRelay
+
+@Suite struct SessionTests {
+  private let start = Moment.now
+
+  private func live() -> Session {
+    var session = Session(id: 7, hold: .seconds(30))
+    session.agentGreeted(session: 0, epoch: 0)
+    session.keyframeArrived()
+    return session
+  }
+
+  @Test("a session waits, starts with an agent and is live with its first keyframe")
+  func begins() {
+    var session = Session(id: 7, hold: .seconds(30))
+    #expect(session.state == .waiting && session.epoch == 0)
+    session.agentGreeted(session: 7, epoch: 1)
+    #expect(session.state == .starting && session.epoch == 1)
+    session.keyframeArrived()
+    #expect(session.state == .live)
+  }
+
+  @Test("an agent that never showed a picture leaves a session that waits")
+  func neverStarted() {
+    var session = Session(id: 7, hold: .seconds(30))
+    session.agentGreeted(session: 0, epoch: 0)
+    session.linkLost("gone", now: start)
+    #expect(session.state == .waiting)
+    #expect(!session.isExpired(now: start + .seconds(100)))
+  }
+
+  @Test("a lost agent interrupts, the next one's keyframe makes it live under a later epoch")
+  func interrupted() {
+    var session = live()
+    session.linkLost("gone", now: start)
+    #expect(session.state == .interrupted && session.text == "gone")
+    session.explain("killed by SIGKILL")
+    #expect(session.text == "killed by SIGKILL")
+    session.agentGreeted(session: 0, epoch: 0)
+    #expect(session.state == .interrupted && session.epoch == 2)
+    session.keyframeArrived()
+    #expect(session.state == .live && session.text.isEmpty && session.id == 7)
+  }
+
+  @Test("the same agent that comes back keeps its epoch")
+  func sameAgent() {
+    var session = live()
+    session.linkLost("silent", now: start)
+    session.agentGreeted(session: 7, epoch: 1)
+    #expect(session.epoch == 1)
+  }
+
+  @Test("a new relay takes over the session that an agent carries, an old one does not")
+  func takenOver() {
+    var fresh = Session(id: 7, hold: nil)
+    fresh.agentGreeted(session: 9, epoch: 4)
+    #expect(fresh.id == 9 && fresh.epoch == 4)
+    var old = live()
+    old.linkLost("gone", now: start)
+    old.agentGreeted(session: 9, epoch: 4)
+    #expect(old.id == 7 && old.epoch == 2)
+  }
+
+  @Test("it is held for the hold time, and for ever without one")
+  func hold() {
+    var session = live()
+    session.linkLost("gone", now: start)
+    session.linkLost("gone again", now: start + .seconds(20))
+    #expect(!session.isExpired(now: start + .milliseconds(29_999)))
+    #expect(session.isExpired(now: start + .seconds(30)))
+    var forever = Session(id: 7, hold: nil)
+    forever.agentGreeted(session: 0, epoch: 0)
+    forever.keyframeArrived()
+    forever.linkLost("gone", now: start)
+    #expect(!forever.isExpired(now: start + .seconds(1_000_000)))
+  }
+
+  @Test("pause and resume change a live session only")
+  func paused() {
+    var session = live()
+    session.paused()
+    #expect(session.state == .paused)
+    session.linkLost("gone", now: start)
+    #expect(session.state == .interrupted)
+    session.resumed()
+    #expect(session.state == .interrupted)
+    session.agentGreeted(session: 0, epoch: 0)
+    session.keyframeArrived()
+    session.paused()
+    session.resumed()
+    #expect(session.state == .live)
+  }
+}
+
+@Suite struct OutputClockTests {
+  private let start = Moment.now
+  private let frame = Duration.milliseconds(33)
+  private let millisecond: Int64 = 1_000_000
+
+  private func at(_ milliseconds: Int) -> Moment { start + .milliseconds(milliseconds) }
+
+  @Test("PTS that go on stay as they are, across agents too")
+  func unchanged() {
+    var clock = OutputClock()
+    for time in [1000, 1033, 1066, 3000] {
+      let stamp = clock.stamp(
+        Int64(time) * millisecond, stream: 1, frame: frame, now: at(time))
+      #expect(stamp == .init(pts: Int64(time) * millisecond, isDiscontinuous: false))
+    }
+  }
+
+  @Test("a clock that starts over is rebased on the time that passed")
+  func rebased() {
+    var clock = OutputClock()
+    _ = clock.stamp(50_000 * millisecond, stream: 1, frame: frame, now: at(0))
+    let next = clock.stamp(0, stream: 1, frame: frame, now: at(2000))
+    #expect(next == .init(pts: 52_000 * millisecond, isDiscontinuous: true))
+    let after = clock.stamp(33 * millisecond, stream: 1, frame: frame, now: at(2033))
+    #expect(after == .init(pts: 52_033 * millisecond, isDiscontinuous: false))
+  }
+
+  @Test("a resume at once goes on by one frame")
+  func oneFrame() {
+    var clock = OutputClock()
+    _ = clock.stamp(50_000 * millisecond, stream: 1, frame: frame, now: at(0))
+    #expect(clock.stamp(0, stream: 1, frame: frame, now: at(1)).pts == 50_033 * millisecond)
+  }
+
+  @Test("whatever an agent sends, PTS rise and nothing traps")
+  func hostile() {
+    var clock = OutputClock()
+    var last = Int64.min
+    let hostile: [Int64] = [
+      .max, .min, 0, .max, -1, .max - 1, .min + 1, 5, 5, 4, 1 << 62, -(1 << 62),
+    ]
+    for (index, pts) in hostile.enumerated() {
+      let stamp = clock.stamp(pts, stream: 1, frame: frame, now: at(index))
+      #expect(stamp.pts > last)
+      last = stamp.pts
+    }
+  }
+
+  @Test("streams share the clock and each rises by itself")
+  func twoStreams() {
+    var clock = OutputClock()
+    _ = clock.stamp(1000 * millisecond, stream: 1, frame: frame, now: at(0))
+    let sound = clock.stamp(990 * millisecond, stream: 2, frame: .milliseconds(20), now: at(1))
+    #expect(sound == .init(pts: 990 * millisecond, isDiscontinuous: false))
+  }
+}

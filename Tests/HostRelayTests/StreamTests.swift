@@ -1,0 +1,158 @@
+import Testing
+
+@testable import HostRelay
+
+/// A packet of `count` bytes at `milliseconds` of the output clock.
+func packet(_ kind: Packet.Kind, at milliseconds: Int64 = 0, bytes count: Int = 100) -> Packet {
+  Packet(
+    kind: kind, pts: milliseconds * 1_000_000,
+    bytes: SharedBytes([UInt8](repeating: 0, count: count)))
+}
+
+@Suite struct GOPCacheTests {
+  private let start = Moment.now
+
+  @Test("nothing is kept before a keyframe, and a keyframe begins anew")
+  func beginsAtKeyframe() {
+    var cache = GOPCache()
+    cache.put(packet(.picture), now: start)
+    cache.put(packet(.sound), now: start)
+    #expect(cache.packets.isEmpty)
+    cache.put(packet(.keyframe), now: start)
+    cache.put(packet(.picture, at: 33), now: start)
+    cache.put(packet(.message), now: start)
+    #expect(cache.packets.map(\.kind) == [.keyframe, .picture])
+    cache.put(packet(.keyframe, at: 66), now: start + .milliseconds(66))
+    #expect(cache.packets.map(\.kind) == [.keyframe])
+    #expect(cache.keyframeTime == start + .milliseconds(66))
+  }
+
+  @Test("300 packets are kept, the next one empties the cache")
+  func packetBound() {
+    var cache = GOPCache()
+    cache.put(packet(.keyframe), now: start)
+    for _ in 1..<RelayLimits.cachePackets { cache.put(packet(.picture), now: start) }
+    #expect(cache.packets.count == RelayLimits.cachePackets)
+    cache.put(packet(.picture), now: start)
+    #expect(cache.packets.isEmpty && cache.byteCount == 0 && cache.keyframeTime == nil)
+  }
+
+  @Test("8 MiB are kept, one byte more empties the cache")
+  func byteBound() {
+    for (last, isKept) in [(-1, true), (0, true), (1, false)] {
+      var cache = GOPCache()
+      cache.put(packet(.keyframe, bytes: 1 << 20), now: start)
+      cache.put(packet(.picture, bytes: RelayLimits.cacheBytes - (1 << 20) + last), now: start)
+      #expect(!cache.packets.isEmpty == isKept)
+    }
+  }
+
+  @Test("two seconds are kept, one millisecond more empties the cache")
+  func spanBound() {
+    for (last, isKept) in [(1999, true), (2000, true), (2001, false)] as [(Int64, Bool)] {
+      var cache = GOPCache()
+      cache.put(packet(.keyframe, at: 0), now: start)
+      cache.put(packet(.picture, at: last), now: start)
+      #expect(!cache.packets.isEmpty == isKept)
+    }
+  }
+}
+
+@Suite struct KeyframeRequestsTests {
+  private let start = Moment.now
+
+  @Test("the first request passes at once, the next ones together after a second")
+  func coalesced() {
+    var requests = KeyframeRequests()
+    var passed = [requests.pass(now: start)]
+    requests.ask(.join)
+    passed.append(requests.pass(now: start))
+    requests.ask(.join)
+    requests.ask(.behind)
+    for milliseconds in [999, 1000, 5000] {
+      passed.append(requests.pass(now: start + .milliseconds(milliseconds)))
+    }
+    #expect(passed == [false, true, false, true, false])
+    #expect(requests.passed == 2)
+    #expect(requests.counts[.join] == 2)
+  }
+
+  @Test("a keyframe that comes meanwhile serves all who wait")
+  func satisfied() {
+    var requests = KeyframeRequests()
+    requests.ask(.join)
+    let first = requests.pass(now: start)
+    requests.ask(.join)
+    requests.satisfied()
+    let second = requests.pass(now: start + .seconds(2))
+    #expect(first && !second)
+  }
+}
+
+@Suite struct StreamTests {
+  private let start = Moment.now
+
+  private func stream(asked: Counter) -> HostRelay.Stream {
+    let stream = HostRelay.Stream()
+    stream.requestKeyframe = { _ in asked.count += 1 }
+    return stream
+  }
+
+  /// Counts what a closure is told.
+  final class Counter { var count = 0 }
+
+  @Test("a joiner within half a second of a keyframe gets the cache in one burst, then live")
+  func freshJoin() {
+    let asked = Counter()
+    let stream = stream(asked: asked)
+    stream.put(packet(.keyframe, at: 0), now: start)
+    stream.put(packet(.picture, at: 33), now: start)
+    let reader = Reader()
+    stream.join(reader, now: start + RelayLimits.freshKeyframe)
+    stream.put(packet(.picture, at: 66), now: start + RelayLimits.freshKeyframe)
+    #expect((0..<3).compactMap { _ in reader.take()?.pts } == [0, 33_000_000, 66_000_000])
+    #expect(asked.count == 0)
+  }
+
+  @Test("a later joiner waits for the keyframe it asked for")
+  func staleJoin() {
+    let asked = Counter()
+    let stream = stream(asked: asked)
+    stream.put(packet(.keyframe, at: 0), now: start)
+    let reader = Reader()
+    let join = start + RelayLimits.freshKeyframe + .milliseconds(1)
+    stream.join(reader, now: join)
+    stream.put(packet(.picture, at: 500), now: join)
+    #expect(asked.count == 1)
+    #expect(reader.take() == nil)
+    stream.put(packet(.keyframe, at: 533), now: join)
+    stream.tick(now: join + .seconds(1))
+    #expect(reader.take()?.pts == 533_000_000)
+    #expect(reader.take() == nil)
+  }
+
+  @Test("when that keyframe does not come, the joiner takes the old picture")
+  func impatientJoin() {
+    let stream = stream(asked: Counter())
+    stream.put(packet(.keyframe, at: 0), now: start)
+    let reader = Reader()
+    let join = start + .seconds(60)
+    stream.join(reader, now: join)
+    stream.tick(now: join + RelayLimits.joinerPatience - .milliseconds(1))
+    #expect(reader.take() == nil)
+    stream.tick(now: join + RelayLimits.joinerPatience)
+    #expect(reader.take()?.kind == .keyframe)
+  }
+
+  @Test("what a reader lost stays counted when it has left")
+  func dropsStayCounted() {
+    let stream = stream(asked: Counter())
+    let reader = Reader()
+    stream.join(reader, now: start)
+    stream.put(packet(.keyframe), now: start)
+    stream.put(packet(.picture), now: start + RelayLimits.softDelay)
+    stream.leave(reader)
+    #expect(stream.readerCount == 0)
+    #expect(stream.drops.behind == 1)
+  }
+}
