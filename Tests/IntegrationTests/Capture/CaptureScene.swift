@@ -63,7 +63,9 @@ final class CaptureScene {
   }
 
   var sizes: [[Int]] {
-    events.compactMap { if case .format(let width, let height) = $0 { [width, height] } else { nil } }
+    events.compactMap {
+      if case .format(let width, let height) = $0 { [width, height] } else { nil }
+    }
   }
 
   /// Turns the loop, takes what comes and calls `step`, until the claim holds.

@@ -62,6 +62,8 @@ final class ScreenProducer {
   }
 
   deinit {
+    // Takes the buffers away, by `remove`.
+    pw_stream_disconnect(stream)
     spa_hook_remove(hook)
     pw_stream_destroy(stream)
     pw_core_disconnect(core)

@@ -8,7 +8,7 @@ import Testing
 @testable import PipeWire
 
 /// What a node's pictures become, with a real daemon and session manager between the two ends.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct StreamTests {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct NodeCaptureTests {
   @Test func `rows are read where stride and offset say, and nothing else is`() throws {
     try withScreen { scene, screen, _ in
       try scene.run(until: "a frame", step: { screen.present(.init(color: 0x0a00_0000)) }) {
@@ -69,7 +69,6 @@ import Testing
     throws
   {
     try withScreen { scene, screen, _ in
-      try scene.run(until: "a frame", step: { screen.present(.init()) }) { !scene.seen.isEmpty }
       scene.keepsFrame = true
       try scene.run(until: "a frame to keep", step: { screen.present(.init(color: 0x7700_0000)) }) {
         scene.kept != nil
@@ -154,24 +153,31 @@ import Testing
     }
   }
 
+  // PipeWire 0.3.65 forgets what a consumer held that left: each round has a producer of its own.
   @Test func `twenty starts and stops leave no descriptor behind`() throws {
-    try withScreen { scene, screen, daemon in
+    try withTestDirectory { directory in
+      let daemon = try PipeWireDaemon(in: directory)
+      let scene = try CaptureScene()
       var before = 0
       for round in 0..<20 {
-        scene.stop()
         if round == 2 { before = openDescriptors() }
-        try scene.start(node: "test-screen", of: daemon)
+        let screen = try ScreenProducer(
+          loop: scene.loop.raw, remote: daemon.connect(), name: "screen-\(round)", role: "Screen",
+          width: 320, height: 200)
+        try scene.start(node: "screen-\(round)", of: daemon)
         let count = scene.seen.count
         try scene.run(until: "a frame", step: { screen.present(.init()) }) {
           scene.seen.count > count
         }
+        scene.stop()
       }
-      scene.stop()
       #expect(openDescriptors() <= before)
     }
   }
 
-  private func withScreen(_ body: (CaptureScene, ScreenProducer, PipeWireDaemon) throws -> Void) throws {
+  private func withScreen(_ body: (CaptureScene, ScreenProducer, PipeWireDaemon) throws -> Void)
+    throws
+  {
     try withTestDirectory { directory in
       let daemon = try PipeWireDaemon(in: directory)
       let scene = try CaptureScene()
