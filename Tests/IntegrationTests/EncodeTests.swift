@@ -163,8 +163,32 @@ struct EncodeTests {
     #expect(decoded.isClean, "\(decoded.log)")
     try #require(decoded.pictures.count == 30)
     let ideal = ideal(width: width, height: height, color: letters)
-    #expect(signalToNoise(decoded.pictures[29], ideal) > 38)
+    #expect(signalToNoise(decoded.pictures[29], ideal) > 40)
     #expect(last < 200)
+  }
+
+  @Test("a lower bit rate holds from the next pictures on")
+  func bitrate() throws {
+    setenv("PORTHOLE_DRIVER_MODE", "lossy", 1)
+    let (width, height) = (320, 192)
+    let frames = try DrawnFrames(width: width, height: height)
+    let encoder = try encoder(width: width, height: height)
+    func bytes(ofPictures count: Int) throws -> Int {
+      var total = 0
+      for number in 0..<count {
+        frames.draw { x, y in color(x + number * 5, y, number) }
+        try encoder.load(frames.frame())
+        total += try encoder.encode(keyframe: false, pts: 0).byteCount
+      }
+      return total
+    }
+    encoder.setBitrate(3_000_000)
+    _ = try bytes(ofPictures: 30)
+    let high = try bytes(ofPictures: 30)
+    encoder.setBitrate(600_000)
+    _ = try bytes(ofPictures: 30)
+    let low = try bytes(ofPictures: 30)
+    #expect(low < high / 2)
   }
 
   @Test("the software driver is loaded whatever driver the user prefers, and names itself")
