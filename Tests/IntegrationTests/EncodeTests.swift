@@ -242,8 +242,9 @@ struct EncodeTests {
     let gauge = try MemoryGauge()
     let before = (descriptors: try descriptors(), sizeKB: gauge.footprint().sizeKB)
     for _ in 0..<50 { try round() }
-    #expect(try descriptors() == before.descriptors)
-    // One surface of each encoder would be 69 MB; what other tests hold comes and goes.
+    // One descriptor or surface of each encoder would be 50 or 69 MB; what the tests beside this
+    // one hold comes and goes.
+    #expect(try descriptors() - before.descriptors < 25)
     #expect(gauge.footprint().sizeKB - before.sizeKB < 32 << 10)
   }
 
