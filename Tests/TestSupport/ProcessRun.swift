@@ -44,14 +44,6 @@ package final class ProcessRun: Sendable {
     var words = ([program] + arguments).map { strdup($0) } + [nil]
     var variables = Self.environment(with: environment).map { strdup($0) } + [nil]
     defer { for word in words + variables { free(word) } }
-    // The threads that tests run on block signals, and a child would inherit that.
-    var attributes = posix_spawnattr_t()
-    var noSignals = sigset_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    sigemptyset(&noSignals)
-    posix_spawnattr_setsigmask(&attributes, &noSignals)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
     var child = pid_t()
     let result = posix_spawnp(&child, program, &actions, &attributes, &words, &variables)
     guard result == 0 else {
