@@ -101,7 +101,7 @@ let package = Package(
       ],
       swiftSettings: tests),
     .testTarget(
-      name: "HostRelayTests", dependencies: ["HostRelay", "Wire", "TestSupport"],
+      name: "HostRelayTests", dependencies: ["HostRelay", "Wire", "Posix", "Report", "TestSupport"],
       swiftSettings: tests),
     .testTarget(
       name: "SoftwareDriverTests",

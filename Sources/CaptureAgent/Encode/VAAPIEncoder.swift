@@ -74,10 +74,10 @@ final class VAAPIEncoder: VideoEncoder {
       try FrameConverter(configuration: configuration).convert(frame, damage: damage, into: image)
       try image.finish()
       isInputWhole = true
-    } catch let error as SharedBufferError {
-      throw .frame("\(error)")
+    } catch let error as VAError {
+      throw .driver(display.explained(error))
     } catch {
-      throw .driver("\(error)")
+      throw .frame("\(error)")
     }
   }
 
@@ -111,7 +111,7 @@ final class VAAPIEncoder: VideoEncoder {
     do throws(VAError) {
       return try EncoderPictures(on: display, choice: choice, configuration: configuration)
     } catch {
-      throw .driver("\(error)")
+      throw .driver(display.explained(error))
     }
   }
 
@@ -131,7 +131,7 @@ final class VAAPIEncoder: VideoEncoder {
     } catch {
       if error.isBufferTooSmall { return nil }
       order.lose()
-      throw .driver("\(error)")
+      throw .driver(display.explained(error))
     }
     return try accessUnit(of: picture, pts: pts)
   }

@@ -14,6 +14,8 @@ final class Ingest {
     var packet: (RawMessage) -> Void
     /// The link of a greeted agent is gone, with what is known of why.
     var lost: (LinkEnd) -> Void
+    /// Somebody answers, but there is no link: why.
+    var troubled: (LinkEnd) -> Void
     /// A better word for why the last agent is gone, or why none comes.
     var explained: (AgentEnd) -> Void
     /// The agent that was started ended for good; nothing more will come.
@@ -224,5 +226,6 @@ final class Ingest {
     guard end != .nobody, "\(end)" != complaint else { return }
     complaint = "\(end)"
     Log.note("link \(linkNumber): \(end)")
+    events.troubled(end)
   }
 }

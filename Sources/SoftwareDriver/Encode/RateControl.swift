@@ -24,6 +24,9 @@ struct RateControl {
   static let bucketSeconds = 0.5
   /// Seconds of the rate that an intra picture may take.
   static let intraSeconds = 0.4
+  /// What a picture, and an intra picture, gets of a bucket that is full: time will drain it.
+  static let leastSeconds = 0.008
+  static let leastIntraSeconds = 0.15
   /// The part of the free bucket that one picture may take.
   static let pictureShare = 0.2
 
@@ -34,7 +37,6 @@ struct RateControl {
   private var interWeight = 0.6
   private var hasCoded = false
   private var lastTime: UInt64 = 0
-  private var share = 0.0
 
   /// Takes new settings; what was learnt stays true.
   mutating func configure(_ new: Settings) { settings = new }
@@ -45,8 +47,11 @@ struct RateControl {
   mutating func plan(_ load: PictureLoad, isIntra: Bool, at time: UInt64) -> PicturePlan {
     drain(until: time)
     let free = max(0, bucketBits - level)
-    share = free * Self.pictureShare
-    if isIntra { share = max(share, min(free, rate * Self.intraSeconds)) }
+    var share = max(free * Self.pictureShare, rate * Self.leastSeconds)
+    if isIntra {
+      let bound = max(free, rate * Self.leastIntraSeconds)
+      share = max(share, min(bound, rate * Self.intraSeconds))
+    }
     let floor = min(max(settings.minimumQP, Self.finestQP), settings.maximumQP)
     var qp = floor
     while qp < settings.maximumQP, predictedBits(load, isIntra, qp: qp) > share { qp += 1 }
@@ -56,7 +61,7 @@ struct RateControl {
     let changed = predictedBits(load, isIntra, qp: qp)
     return PicturePlan(
       qp: qp, stillQP: floor, refinementBits: Int(max(0, share - changed)),
-      limitBits: Int(isIntra ? share * 1.2 : min(free, share * 2)),
+      limitBits: Int(isIntra ? share * 1.2 : share * 2),
       largestQP: settings.maximumQP, changedCount: load.changedCount)
   }
 
@@ -101,8 +106,7 @@ struct RateControl {
   /// The quantiser's step, which doubles every six QP.
   private static func step(_ qp: Double) -> Double {
     let whole = Int(qp)
-    let firsts = [0.625, 0.6875, 0.8125, 0.875, 1, 1.125]
-    let step = firsts[whole % 6] * Double(1 << (whole / 6))
+    let step = Workspace.firstSteps[whole % 6] * Double(1 << (whole / 6))
     return step * (1 + (qp - Double(whole)) * 0.12)
   }
 }
