@@ -109,7 +109,10 @@ let package = Package(
       swiftSettings: tests),
     .testTarget(
       name: "IntegrationTests",
-      dependencies: ["CaptureAgent", "PipeWire", "VAAPI", "Wire", "Bitstream", "TestSupport"],
+      dependencies: [
+        "CaptureAgent", "PipeWire", "VAAPI", "Wire", "Bitstream", "Posix", "Report", "CPipeWire",
+        "CLinux", "TestSupport",
+      ],
       swiftSettings: tests),
     .testTarget(
       name: "EndToEndTests", dependencies: ["Wire", "Bitstream", "TestSupport"],
