@@ -12,6 +12,8 @@ internal import CVA
   var request = PictureRequest()
   /// Where our own slice header is put together; kept, so that a picture allocates nothing.
   var headerBits = BitWriter()
+  /// Where a packed slice header is read without emulation prevention; kept likewise.
+  var unescaped: [UInt8] = []
   var sequence: VAEncSequenceParameterBufferH264?
 
   init(config: EncodeConfig, width: Int, height: Int) throws(DriverError) {
