@@ -1,3 +1,4 @@
+internal import Bitstream
 internal import CVA
 
 /// One encoder of the client's: the picture under way, and what outlives a picture.
@@ -9,6 +10,8 @@ internal import CVA
   var rateControl = RateControl()
   var target: Surface?
   var request = PictureRequest()
+  /// Where our own slice header is put together; kept, so that a picture allocates nothing.
+  var headerBits = BitWriter()
   var sequence: VAEncSequenceParameterBufferH264?
 
   init(config: EncodeConfig, width: Int, height: Int) throws(DriverError) {

@@ -46,7 +46,9 @@
   /// A start code and the byte behind it, as they are.
   mutating func beginUnit(header: UInt8) {
     assert(pendingCount == 0, "the NAL unit before has not ended")
-    for byte: UInt8 in [0, 0, 0, 1, header] { store(byte) }
+    for _ in 0..<3 { store(0) }
+    store(1)
+    store(header)
     zeroCount = 0
   }
 

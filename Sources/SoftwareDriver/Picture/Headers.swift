@@ -16,7 +16,7 @@ extension CheckedPicture {
       headers.writeSliceHeader(header, into: &sink)
     } else {
       guard !promised.contains(.slice) else { throw .invalidParameter }
-      writeSliceHeader(into: &sink)
+      writeSliceHeader(through: &context.headerBits, into: &sink)
     }
   }
 
@@ -37,7 +37,7 @@ extension CheckedPicture {
     }
   }
 
-  private func writeSliceHeader(into sink: inout BitSink) {
+  private func writeSliceHeader(through bits: inout BitWriter, into sink: inout BitSink) {
     var header = SliceHeader(
       type: reference == nil ? .i : .p, frameNum: UInt32(picture.frame_num),
       qpDelta: Int32(slice.slice_qp_delta))
@@ -48,7 +48,7 @@ extension CheckedPicture {
     header.disableDeblocking = UInt32(slice.disable_deblocking_filter_idc)
     header.alphaOffsetDiv2 = Int32(slice.slice_alpha_c0_offset_div2)
     header.betaOffsetDiv2 = Int32(slice.slice_beta_offset_div2)
-    var bits = BitWriter()
+    bits.reset()
     header.write(
       to: &bits, nal: unitHeader, sequence: sequenceParameterSet, picture: pictureParameterSet)
     let bitCount = bits.bitCount
