@@ -96,8 +96,8 @@ let package = Package(
     .testTarget(
       name: "CaptureAgentTests",
       dependencies: [
-        "CaptureAgent", "Wire", "Bitstream", "Posix", "Report", "VAAPI", "CPixelKernels",
-        "CMemoryGuard", "TestSupport",
+        "CaptureAgent", "Wire", "Bitstream", "Posix", "Report", "PipeWire", "VAAPI",
+        "CPixelKernels", "CMemoryGuard", "CLinux", "TestSupport",
       ],
       swiftSettings: tests),
     .testTarget(

@@ -1,3 +1,4 @@
+internal import Bitstream
 internal import CVA
 
 /// One encoder of the client's: the picture under way, and what outlives a picture.
@@ -9,6 +10,10 @@ internal import CVA
   var rateControl = RateControl()
   var target: Surface?
   var request = PictureRequest()
+  /// Where our own slice header is put together; kept, so that a picture allocates nothing.
+  var headerBits = BitWriter()
+  /// Where a packed slice header is read without emulation prevention; kept likewise.
+  var unescaped: [UInt8] = []
   var sequence: VAEncSequenceParameterBufferH264?
 
   init(config: EncodeConfig, width: Int, height: Int) throws(DriverError) {

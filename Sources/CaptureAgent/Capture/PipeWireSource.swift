@@ -32,6 +32,7 @@ final class PipeWireSource: ScreenSource {
   private var connection: Connection?
   private var stream: Stream?
   private var node: Connection.Node?
+  private var format: VideoFormat?
   private var lastPTS: Int64 = 0
   private var transform: UInt32 = 0
   /// What became of the pictures that came so far, but for what the stream that runs counts.
@@ -122,6 +123,9 @@ final class PipeWireSource: ScreenSource {
 
 extension PipeWireSource: StreamObserver {
   func streamAgreed(on format: VideoFormat) {
+    // A producer may settle one size several times over.
+    guard format != self.format else { return }
+    self.format = format
     mailbox?.post(.format(width: format.width, height: format.height))
   }
 

@@ -54,10 +54,20 @@ final class VAAPIEncoder: VideoEncoder {
     pictures = try Self.pictures(on: display, choice: choice, configuration: configuration)
   }
 
+  /// A rate above what the stream's level allows needs another level, so a keyframe comes next.
   func setBitrate(_ bitsPerSecond: Int) {
     configuration.bitsPerSecond = bitsPerSecond
     control = RateControl(configuration: configuration)
     isControlChanged = true
+    guard
+      let wanted = try? H264Headers(
+        configuration: configuration, profile: choice.capability.profile,
+        bitsPerSecond: control.bitsPerSecond),
+      wanted.level > headers.level
+    else { return }
+    headers = wanted
+    stream = EncodedStream(configuration: configuration, headers: headers)
+    order.lose()
   }
 
   func load(_ frame: borrowing Frame) throws(EncoderError) {

@@ -34,7 +34,7 @@ extension PictureEncoder {
         let choice = encoder.chooseIntra(job, column: column, row: row)
         encoder.codeIntra(job, choice, column: column, row: row, qp: qp, into: &sink)
       }
-      plan.noteChanged(bits: sink.bitCount &- before)
+      plan.noteChanged(bits: sink.bitCount &- before, detail: details[index])
       job.memory.qualities[index] = UInt8(plan.qp)
       return
     }
@@ -43,7 +43,7 @@ extension PictureEncoder {
     } else {
       let before = sink.bitCount
       codeChanged(job, reference, qp: plan.qp, column: column, row: row, into: &sink)
-      plan.noteChanged(bits: sink.bitCount &- before)
+      plan.noteChanged(bits: sink.bitCount &- before, detail: details[index])
     }
   }
 

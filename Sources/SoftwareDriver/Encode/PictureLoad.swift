@@ -6,13 +6,17 @@ struct PictureLoad {
   var changedCount = 0
   /// Sum over them of what prediction cannot be sure to take away.
   var detail = 0
+  /// Macroblocks whose source is the reference's, coded so coarsely that text is hard to read.
+  var coarseCount = 0
 
   /// What a macroblock costs besides its detail, in the same unit.
   static let plainDetail = 48
+  /// From this QP on small text is hard to read.
+  static let coarseQP: UInt8 = 34
 }
 
 extension PictureEncoder {
-  /// Counts what changed; the source has been hashed.
+  /// Counts what changed, and keeps each macroblock's detail; the source has been hashed.
   func measureLoad(of job: borrowing PictureJob) -> PictureLoad {
     var load = PictureLoad()
     for row in 0..<rows {
@@ -21,10 +25,16 @@ extension PictureEncoder {
         if let reference = job.reference,
           job.memory.hashes[index] == reference.memory.hashes[index]
         {
+          let quality = reference.memory.qualities[index]
+          if quality > PictureLoad.coarseQP, quality != Reconstruction.unknownQuality {
+            load.coarseCount &+= 1
+          }
           continue
         }
+        let detail = PictureLoad.plainDetail &+ detail(job, column: column, row: row)
+        details[index] = Int32(truncatingIfNeeded: detail)
         load.changedCount &+= 1
-        load.detail &+= PictureLoad.plainDetail &+ detail(job, column: column, row: row)
+        load.detail &+= detail
       }
     }
     return load

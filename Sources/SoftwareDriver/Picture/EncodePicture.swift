@@ -5,6 +5,7 @@ extension Driver {
   /// Checks what was rendered, codes the picture and fills the coded buffer.
   func encodePicture(in context: EncodeContext, source: Surface) throws(DriverError) {
     let checked = try CheckedPicture(context: context, source: source, in: self)
+    try checked.checkAgreement(of: context)
     let buffer = checked.codedBuffer
     unsafe buffer.segment.pointee = VACodedBufferSegment()
     unsafe buffer.segment.pointee.buf = buffer.storage.base

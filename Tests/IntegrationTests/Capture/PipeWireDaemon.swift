@@ -52,7 +52,7 @@ final class PipeWireDaemon {
   }
 }
 
-private func write(_ text: String, to path: String) throws {
+func write(_ text: String, to path: String) throws {
   let file = OwnedFD(try check(open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600), "open"))
   try check(
     Array(text.utf8).withUnsafeBytes { Glibc.write(file.raw, $0.baseAddress, $0.count) }, "write")

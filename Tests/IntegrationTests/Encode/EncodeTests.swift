@@ -120,6 +120,23 @@ struct EncodeTests {
     #expect(low < high / 2)
   }
 
+  @Test("a bit rate above the level's brings a keyframe of a higher level, a lower one nothing")
+  func bitrateAboveLevel() throws {
+    let frames = try DrawnFrames(width: 320, height: 192)
+    let encoder = try softwareEncoder(width: 320, height: 192)
+    try encoder.load(frames.frame())
+    _ = try encoder.encode(keyframe: false, pts: 0)
+    let codec = encoder.stream.codec
+    encoder.setBitrate(400_000)
+    #expect(try !encoder.encode(keyframe: false, pts: 1).isKeyframe)
+    #expect(encoder.stream.codec == codec)
+    encoder.setBitrate(90_000_000)
+    #expect(encoder.stream.codec == "avc1.42C032")
+    let unit = try encoder.encode(keyframe: false, pts: 2)
+    #expect(unit.isKeyframe)
+    #expect(unit.bytes().starts(with: encoder.stream.parameterSets))
+  }
+
   @Test("the software driver is loaded whatever driver the user prefers, and names itself")
   func userPreference() async {
     await #expect(processExitsWith: .success) {
