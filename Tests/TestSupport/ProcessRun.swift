@@ -28,12 +28,20 @@ package final class ProcessRun: Sendable {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_addopen(&actions, 1, outputPath, flags, 0o600)
     posix_spawn_file_actions_addopen(&actions, 2, errorPath, flags, 0o600)
+    // A test's thread may block signals, and a child would inherit that.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
 
     var words = ([program] + arguments).map { strdup($0) } + [nil]
     var variables = Self.environment(with: environment).map { strdup($0) } + [nil]
     defer { for word in words + variables { free(word) } }
     var child = pid_t()
-    let result = posix_spawnp(&child, program, &actions, nil, &words, &variables)
+    let result = posix_spawnp(&child, program, &actions, &attributes, &words, &variables)
     guard result == 0 else {
       throw ProcessFailure(description: "\(program): \(String(cString: strerror(result)))")
     }
