@@ -96,12 +96,12 @@ let package = Package(
     .testTarget(
       name: "CaptureAgentTests",
       dependencies: [
-        "CaptureAgent", "Wire", "Bitstream", "Posix", "Report", "VAAPI", "CPixelKernels",
-        "CMemoryGuard", "TestSupport",
+        "CaptureAgent", "Wire", "Bitstream", "Posix", "Report", "PipeWire", "VAAPI",
+        "CPixelKernels", "CMemoryGuard", "CLinux", "TestSupport",
       ],
       swiftSettings: tests),
     .testTarget(
-      name: "HostRelayTests", dependencies: ["HostRelay", "Wire", "TestSupport"],
+      name: "HostRelayTests", dependencies: ["HostRelay", "Wire", "Posix", "Report", "TestSupport"],
       swiftSettings: tests),
     .testTarget(
       name: "SoftwareDriverTests",
@@ -109,7 +109,10 @@ let package = Package(
       swiftSettings: tests),
     .testTarget(
       name: "IntegrationTests",
-      dependencies: ["CaptureAgent", "PipeWire", "VAAPI", "Wire", "Bitstream", "TestSupport"],
+      dependencies: [
+        "CaptureAgent", "PipeWire", "VAAPI", "Wire", "Bitstream", "Posix", "Report", "CPipeWire",
+        "CLinux", "TestSupport",
+      ],
       swiftSettings: tests),
     .testTarget(
       name: "EndToEndTests", dependencies: ["Wire", "Bitstream", "TestSupport"],

@@ -1,6 +1,9 @@
 // What Glibc's module lacks. Functions that the C library declares for _GNU_SOURCE alone are
 // declared here again, since a module's header cannot define it.
 #pragma once
+// What Glibc has is taken from there. Read here again, a type such as timespec would belong to either
+// module, as the order of files has it, and its users would lack an import.
+#pragma clang module import SwiftGlibc
 #include <linux/capability.h>
 #include <linux/inet_diag.h>
 #include <linux/memfd.h>

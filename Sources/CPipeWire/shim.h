@@ -121,7 +121,8 @@ static inline struct spa_chunk ph_read_chunk(const struct spa_data *data) {
 }
 static inline struct spa_meta_header ph_read_header(const struct spa_meta_header *shared) {
   const volatile struct spa_meta_header *header = shared;
-  struct spa_meta_header copy = {.flags = header->flags, .pts = header->pts};
+  struct spa_meta_header copy = {
+      .flags = header->flags, .pts = header->pts, .seq = header->seq};
   return copy;
 }
 static inline struct spa_region ph_read_region(const struct spa_meta_region *shared) {

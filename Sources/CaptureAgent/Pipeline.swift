@@ -19,24 +19,23 @@ final class Pipeline {
   private let limits: MemoryLimits
   private let identity: Identity
   private let driver: String
+  private let gauge: MemoryGauge
   private let loop: Loop
   private let frames = FrameSlot()
+  private let orders: EncoderOrders
+  private let packets: PacketSlot
+  private let listener: RelayListener
   private let counts = EncodeCounts()
-  private let gauge: MemoryGauge
-  private var orders: EncoderOrders!
-  private var packets: PacketSlot!
-  private var listener: RelayListener!
+  private let failure = FailureBox()
+  private let signals: [SignalSource]
+  private let ticks: TimerSource
+  private let holdTimer: TimerSource
+  private let partingTimer: TimerSource
   private var source: (any ScreenSource)?
   private var encoder: WorkerThread?
-  private var timers: [TimerSource] = []
-  private var signals: [SignalSource] = []
-  private var holdTimer: TimerSource?
   private var links = 0
-  private var sent = (packets: 0, bytes: 0)
   private var isPaused = false
   private var ending: ExitCode?
-  /// The encoder thread's failure, on its way to the loop.
-  private let failure: FailureBox
 
   /// Who this process is, in greetings and last words.
   struct Identity {
@@ -45,21 +44,17 @@ final class Pipeline {
     let lastWords: Int32
   }
 
-  /// Opens what must be there from the start: the loop, the driver, the port.
-  init(options: Options, limits: MemoryLimits, identity: Identity) throws(SourceEnd) {
-    self.options = options
-    self.limits = limits
-    self.identity = identity
-    do throws(VAError) {
-      driver = try Display.open(options.display, driverFolder: Self.ownFolder).vendor
-    } catch {
-      throw SourceEnd(code: .unavailable, text: "\(error)")
-    }
+  /// What the loop's callbacks call; there before the pipeline is whole.
+  private final class Callbacks {
+    weak var pipeline: Pipeline?
+  }
+
+  /// Opens what must be there from the start: the driver, the loop, the port.
+  convenience init(
+    options: Options, limits: MemoryLimits, identity: Identity
+  ) throws(SourceEnd) {
     do {
-      gauge = try MemoryGauge()
-      loop = try Loop()
-      failure = FailureBox()
-      try assemble()
+      try self.init(opening: options, limits: limits, identity: identity)
     } catch let error as PosixError where error.code == EADDRINUSE {
       throw SourceEnd(
         code: .temporary,
@@ -69,47 +64,48 @@ final class Pipeline {
     }
   }
 
-  private func assemble() throws {
+  private init(opening options: Options, limits: MemoryLimits, identity: Identity) throws {
+    self.options = options
+    self.limits = limits
+    self.identity = identity
+    driver = try Display.open(options.display, driverFolder: Self.ownFolder).vendor
+    gauge = try MemoryGauge()
+    loop = try Loop()
+    let callbacks = Callbacks()
     let frames = frames
     orders = EncoderOrders(changed: { frames.wake() })
-    let bitrate = options.bitsPerSecond
-    orders.change { $0.bitrate = bitrate }
-    let filled = try loop.addEvent { [unowned self] in sendPacket() }
-    packets = PacketSlot(filled: filled, freed: { frames.wake() })
-    failure.event = try loop.addEvent { [unowned self] in
-      if let end = failure.take() { finish(end) }
-    }
-    for number in [SIGTERM, SIGINT] {
+    packets = PacketSlot(
+      filled: try loop.addEvent { callbacks.pipeline?.sendPacket() }, freed: { frames.wake() })
+    failure.event = try loop.addEvent { callbacks.pipeline?.takeFailure() }
+    var signals: [SignalSource] = []
+    for (number, name) in [(SIGTERM, "SIGTERM"), (SIGINT, "Ctrl-C")] {
       signals.append(
-        try loop.addSignal(number) { [unowned self] in
-          finish(
-            SourceEnd(code: .finished, text: "ended by \(number == SIGINT ? "Ctrl-C" : "a signal")")
-          )
+        try loop.addSignal(number) {
+          callbacks.pipeline?.finish(SourceEnd(code: .finished, text: "ended by \(name)"))
         })
     }
-    let path = try options.tokenFile ?? RuntimeDirectory().file("token")
+    self.signals = signals
+    ticks = try loop.addTimer { callbacks.pipeline?.everySecond() }
+    holdTimer = try loop.addTimer { callbacks.pipeline?.giveUpWaiting() }
+    partingTimer = try loop.addTimer { callbacks.pipeline?.loop.quit() }
+    let token = try LinkToken(file: options.tokenFile ?? RuntimeDirectory().file("token"))
     listener = try RelayListener(
-      address: options.listen, token: LinkToken(file: path),
-      framesPerSecond: options.framesPerSecond, loop: loop
-    ) { [unowned self] in handle($0) }
-    try listener.start()
-    let tick = try loop.addTimer { [unowned self] in everySecond() }
-    tick.arm(after: .seconds(1), every: .seconds(1))
-    timers.append(tick)
-    holdTimer = try loop.addTimer { [unowned self] in
-      finish(SourceEnd(code: .unavailable, text: "no relay within \(options.hold ?? .zero)"))
-    }
+      address: options.listen, token: token, framesPerSecond: options.framesPerSecond, loop: loop
+    ) { callbacks.pipeline?.handle($0) }
+    callbacks.pipeline = self
   }
 
   /// Runs to the end of the broadcast.
   func run() -> ExitCode {
     do {
       try startEncoder()
+      try listener.start()
     } catch {
       Log.note("\(error)")
       return .unavailable
     }
     Log.note("listening on \(listener.address), encoding with \(driver)")
+    ticks.arm(after: .seconds(1), every: .seconds(1))
     waitForRelay()
     loop.run()
     source?.stop()
@@ -156,7 +152,15 @@ final class Pipeline {
   }
 
   private func waitForRelay() {
-    if let hold = options.hold { holdTimer?.arm(after: hold) }
+    if let hold = options.hold { holdTimer.arm(after: hold) }
+  }
+
+  private func giveUpWaiting() {
+    finish(SourceEnd(code: .unavailable, text: "no relay within \(options.hold ?? .zero)"))
+  }
+
+  private func takeFailure() {
+    if let end = failure.take() { finish(end) }
   }
 
   private func handle(_ event: SourceEvent) {
@@ -179,7 +183,7 @@ final class Pipeline {
   private func handle(_ event: RelayListener.Event) {
     switch event {
     case .linked(let link, let greeting):
-      holdTimer?.disarm()
+      holdTimer.disarm()
       links += 1
       Log.note("link \(links): a relay, process \(greeting.pid), session \(greeting.session)")
       link.send(
@@ -279,11 +283,7 @@ final class Pipeline {
     link.finish(end.finishCode, end.text)
     guard listener.link != nil else { return loop.quit() }
     // The relay may not read: then the link's end is not waited for.
-    guard let parting = try? loop.addTimer({ [unowned self] in loop.quit() }) else {
-      return loop.quit()
-    }
-    parting.arm(after: Self.partingTime)
-    timers.append(parting)
+    partingTimer.arm(after: Self.partingTime)
   }
 
   private var sourceName: String {

@@ -9,6 +9,7 @@ func runHostRelay(_ arguments: [String]) -> Int32 {
   Log.setProgram("host-relay")
   // A peer that is gone is an error of a write, never the end of the process.
   signal(SIGPIPE, SIG_IGN)
+  unblockSignals()
   do {
     let values = try Options.table.parse(arguments)
     if values.isOn("help") {
@@ -28,6 +29,13 @@ func runHostRelay(_ arguments: [String]) -> Int32 {
     Log.note("\(error)")
     return ExitCode.unavailable.rawValue
   }
+}
+
+/// A parent that blocks signals must not make a relay that cannot be ended.
+private func unblockSignals() {
+  var none = sigset_t()
+  unsafe sigemptyset(&none)
+  unsafe pthread_sigmask(SIG_SETMASK, &none, nil)
 }
 
 /// Enough descriptors for every connection that the limits allow, and no more: libwebsockets makes

@@ -76,7 +76,8 @@ final class Relay {
         message: { [broadcast] in broadcast.take($0) },
         packet: { [broadcast] in broadcast.take($0) },
         lost: { [broadcast] in broadcast.linkLost($0) },
-        explained: { [broadcast] in broadcast.explain($0) },
+        troubled: { [broadcast] in broadcast.explain("\($0)") },
+        explained: { [broadcast] in broadcast.explain($0.words) },
         final: { [weak self] in self?.finish($0.code, $0.words, exit: $0.finalCode ?? .finished) }))
     self.ingest = ingest
     broadcast.tell = { [weak ingest] in ingest?.send($0) }

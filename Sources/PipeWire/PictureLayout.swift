@@ -60,6 +60,8 @@ package struct PictureLayout: Sendable {
   package let height: Int
   /// In nanoseconds of CLOCK_MONOTONIC, as far as the producer is right; nil when it gave none.
   package let pts: Int64?
+  /// Which picture of its producer's it is; 0 where nobody counts.
+  package let sequence: UInt64
   /// `SPA_META_TRANSFORMATION_*`: how the picture was turned before it got here.
   package let transform: UInt32
   /// What may have changed since the last picture taken; nil says anything may have.
@@ -92,6 +94,7 @@ extension PictureLayout {
       offset: Int(chunk.offset) + shown.y * stride + shown.x * PixelFormat.byteCount,
       stride: stride, width: shown.width, height: shown.height,
       pts: header.flatMap { $0.pts > 0 ? $0.pts : nil },
+      sequence: header?.seq ?? 0,
       transform: unsafe meta(SPA_META_VideoTransform, of: buffer).map {
         unsafe ph_read_transform($0)
       } ?? 0,

@@ -56,6 +56,7 @@ package final class Stream {
   private var buffers: [Buffer] = []
   private var format: VideoFormat?
   private var carriedDamage = CarriedDamage.whole
+  private var lastSequence: UInt64 = 0
   private var hasStarted = false
   private var hasEnded = false
 
@@ -201,6 +202,8 @@ package final class Stream {
         let layout = unsafe PictureLayout(
           buffer.pointee.buffer, byteCount: buffers[index].shared.byteCount, format: format)
       else {
+        // What it would have told of is not told again.
+        carriedDamage = .whole
         rejectedCount += 1
         unsafe pw_stream_queue_buffer(raw, buffer)
         continue
@@ -209,7 +212,7 @@ package final class Stream {
         replacedCount += 1
         unsafe pw_stream_queue_buffer(raw, buffers[older.index].raw)
       }
-      carriedDamage.add(layout.damage)
+      carriedDamage.add(isNext(layout.sequence) ? layout.damage : nil)
       newest = (index, layout)
     }
     guard let (index, last) = newest else { return }
@@ -217,6 +220,13 @@ package final class Stream {
     layout.damage = carriedDamage.take()
     buffers[index].isLent = true
     observer?.streamTook(buffers[index].shared.lend(), layout)
+  }
+
+  /// Whether no picture was lost before this one, whose damage says what is new since the last.
+  private func isNext(_ sequence: UInt64) -> Bool {
+    defer { lastSequence = sequence }
+    // Some producers do not count.
+    return sequence == 0 || sequence == lastSequence &+ 1
   }
 
   private func requeue() {

@@ -40,10 +40,11 @@ internal import CVA
     elementCount = count
   }
 
-  /// Reads the buffer as one parameter structure; refuses a buffer that is too short for it.
-  func value<Value>(as type: Value.Type) throws(DriverError) -> Value {
-    guard byteCount >= MemoryLayout<Value>.size else { throw .invalidBuffer }
-    return unsafe storage.base.load(as: type)
+  /// Reads one parameter structure `offset` bytes into the buffer; refuses a buffer that is too
+  /// short for it.
+  func value<Value>(as type: Value.Type, at offset: Int = 0) throws(DriverError) -> Value {
+    guard byteCount >= offset + MemoryLayout<Value>.size else { throw .invalidBuffer }
+    return unsafe storage.base.load(fromByteOffset: offset, as: type)
   }
 }
 

@@ -4,10 +4,14 @@ package import CVA
 ///
 /// The driver object lives until `vaTerminate`; the tables belong to libva.
 package func initializeDriver(_ context: VADriverContextP?) -> VAStatus {
+  guard let mode = EncodeMode.fromEnvironment() else { return VA_STATUS_ERROR_INVALID_PARAMETER }
+  return unsafe initializeDriver(context, mode: mode)
+}
+
+func initializeDriver(_ context: VADriverContextP?, mode: EncodeMode) -> VAStatus {
   guard let context = unsafe context, let table = unsafe context.pointee.vtable else {
     return VA_STATUS_ERROR_INVALID_DISPLAY
   }
-  guard let mode = EncodeMode.fromEnvironment() else { return VA_STATUS_ERROR_INVALID_PARAMETER }
   let driver = Driver(mode: mode)
   unsafe context.pointee.pDriverData = Unmanaged.passRetained(driver).toOpaque()
   unsafe context.pointee.str_vendor = UnsafePointer(driver.vendor.pointer)

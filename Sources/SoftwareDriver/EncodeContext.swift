@@ -1,3 +1,4 @@
+internal import Bitstream
 internal import CVA
 
 /// One encoder of the client's: the picture under way, and what outlives a picture.
@@ -6,8 +7,13 @@ internal import CVA
   let columns: Int
   let rows: Int
   var encoder: PictureEncoder
+  var rateControl = RateControl()
   var target: Surface?
   var request = PictureRequest()
+  /// Where our own slice header is put together; kept, so that a picture allocates nothing.
+  var headerBits = BitWriter()
+  /// Where a packed slice header is read without emulation prevention; kept likewise.
+  var unescaped: [UInt8] = []
   var sequence: VAEncSequenceParameterBufferH264?
 
   init(config: EncodeConfig, width: Int, height: Int) throws(DriverError) {
@@ -46,6 +52,35 @@ internal import CVA
     }
   }
 
+  /// Rate control, frame rate and buffer size; other kinds are hints that change nothing here.
   private func takeMisc(_ buffer: DriverBuffer) throws(DriverError) {
+    var settings = rateControl.current
+    let type = try buffer.value(as: VAEncMiscParameterType.self)
+    switch type {
+    case VAEncMiscParameterTypeRateControl:
+      let wanted = try buffer.value(as: VAEncMiscParameterRateControl.self, at: 4)
+      let isVariable = config.rateControl == UInt32(VA_RC_VBR)
+      guard config.rateControl == UInt32(VA_RC_CQP) || wanted.bits_per_second > 0,
+        !isVariable || (1...100).contains(wanted.target_percentage),
+        wanted.min_qp <= 51, wanted.max_qp <= 51, wanted.initial_qp <= 51
+      else { throw .invalidParameter }
+      settings.peakBitsPerSecond = Int(wanted.bits_per_second)
+      settings.targetPercentage = isVariable ? Int(wanted.target_percentage) : 100
+      settings.minimumQP = Int(wanted.min_qp)
+      settings.maximumQP = wanted.max_qp == 0 ? 51 : Int(wanted.max_qp)
+      settings.initialQP = Int(wanted.initial_qp)
+    case VAEncMiscParameterTypeFrameRate:
+      let packed = try buffer.value(as: VAEncMiscParameterFrameRate.self, at: 4).framerate
+      let rate = Double(packed & 0xffff) / Double(max(1, packed >> 16))
+      guard rate > 0 else { throw .invalidParameter }
+      settings.picturesPerSecond = rate
+    case VAEncMiscParameterTypeHRD:
+      let hrd = try buffer.value(as: VAEncMiscParameterHRD.self, at: 4)
+      guard hrd.buffer_size > 0 else { throw .invalidParameter }
+      settings.bufferBits = Int(hrd.buffer_size)
+    default:
+      return
+    }
+    rateControl.configure(settings)
   }
 }

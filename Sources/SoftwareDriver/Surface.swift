@@ -32,6 +32,11 @@ internal import CVA
     return unsafe PictureView(luma: luma, chroma: luma + stride * codedHeight, stride: stride)
   }
 
+  /// Whether a picture of so many macroblocks fits in.
+  func holds(columns: Int, rows: Int) -> Bool {
+    stride >= columns * 16 && codedHeight >= rows * 16
+  }
+
   /// The layout that images of this surface have, derived ones included.
   func describe(_ image: inout VAImage) {
     image.format = DriverImage.format

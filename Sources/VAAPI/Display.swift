@@ -9,20 +9,23 @@ package final class Display {
   package let vendor: String
   /// Whether a coded buffer can be waited for alone (vaSyncBuffer, VA-API 1.9 and a driver with it).
   let canSyncBuffers: Bool
+  private let messages: Messages
   /// Held as long as the display: libva does not own the descriptor of a render node.
   private let node: RenderNode?
 
   /// Initialises `handle`, which is terminated whether or not that works.
   init(taking handle: VADisplay, node: consuming RenderNode? = nil) throws(VAError) {
-    unsafe vaSetInfoCallback(handle, nil, nil)
+    let messages = Messages()
+    unsafe messages.take(from: handle)
     var major: Int32 = 0
     var minor: Int32 = 0
     let status = unsafe vaInitialize(handle, &major, &minor)
     if status != VA_STATUS_SUCCESS {
       unsafe vaTerminate(handle)
-      throw .failed(call: "vaInitialize", status: status)
+      throw .unavailable(messages.explained(.failed(call: "vaInitialize", status: status)))
     }
     unsafe self.handle = handle
+    self.messages = messages
     self.node = node
     vendor =
       unsafe vaQueryVendorString(handle).map { unsafe String(cString: $0) } ?? "unknown driver"
@@ -33,6 +36,9 @@ package final class Display {
   deinit {
     unsafe vaTerminate(handle)
   }
+
+  /// The error with what the driver said about it, in one line.
+  package func explained(_ error: VAError) -> String { messages.explained(error) }
 
   /// Opens what `choice` names. `driverFolder` is where the software driver's module lies.
   package static func open(

@@ -13,6 +13,7 @@ package struct MappedImage: ~Copyable {
 
   private let display: Display
   private let image: VAImage
+  private var isMapped = true
   /// The surface to copy to, where the driver lets no image be derived from it.
   private let target: VASurfaceID?
 
@@ -52,7 +53,7 @@ package struct MappedImage: ~Copyable {
   }
 
   deinit {
-    unsafe vaUnmapBuffer(display.handle, image.buf)
+    if isMapped { unsafe vaUnmapBuffer(display.handle, image.buf) }
     unsafe vaDestroyImage(display.handle, image.image_id)
   }
 
@@ -61,8 +62,9 @@ package struct MappedImage: ~Copyable {
 
   /// Ends the writing: the surface now holds what was written.
   package consuming func finish() throws(VAError) {
-    guard let target else { return }
+    isMapped = false
     try unsafe check(vaUnmapBuffer(display.handle, image.buf), "vaUnmapBuffer")
+    guard let target else { return }
     let width = UInt32(image.width)
     let height = UInt32(image.height)
     try unsafe check(

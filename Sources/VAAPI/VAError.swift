@@ -8,6 +8,14 @@ package enum VAError: Error, Equatable {
   case unavailable(String)
 }
 
+extension VAError {
+  /// Whether a picture did not fit its coded buffer.
+  package var isBufferTooSmall: Bool {
+    guard case .failed(_, let status) = self else { return false }
+    return status == VA_STATUS_ERROR_NOT_ENOUGH_BUFFER
+  }
+}
+
 extension VAError: CustomStringConvertible {
   package var description: String {
     switch self {

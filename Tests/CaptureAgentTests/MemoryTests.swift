@@ -1,3 +1,4 @@
+import CMemoryGuard
 import Foundation
 import Posix
 import Report
@@ -8,6 +9,8 @@ import VAAPI
 
 /// Limits, what the plan adds up to, and how the process ends when it runs out.
 struct MemoryTests {
+  private static let isLimited = porthole_guard_is_built() != 0
+
   @Test("the plan of 1080p in software fits, that of 2160p does not and says why")
   func budget() {
     func budget(_ width: Int, _ height: Int, _ tier: MemoryTier) -> MemoryBudget {
@@ -57,7 +60,9 @@ struct MemoryTests {
     #expect(gauge.currentStatus().dataKB < during.dataKB)
   }
 
-  @Test("limits are set soft and hard, hold, and cannot be raised again, by root neither")
+  @Test(
+    "limits are set soft and hard, hold, and cannot be raised again, by root neither",
+    .enabled(if: isLimited, "a sanitizer's build sets no limits"))
   func limits() async {
     await #expect(processExitsWith: .success) {
       // A test's process is larger than the agent, so its limit is too.
@@ -79,7 +84,9 @@ struct MemoryTests {
     }
   }
 
-  @Test("an allocation that fails ends the process with code 86 and its last words")
+  @Test(
+    "an allocation that fails ends the process with code 86 and its last words",
+    .enabled(if: isLimited, "a sanitizer's build sets no limits"))
   func allocationGuard() async throws {
     let folder = FileManager.default.temporaryDirectory.path + "/porthole-guard-\(getpid())"
     setenv("PORTHOLE_GUARD_TEST", folder, 1)

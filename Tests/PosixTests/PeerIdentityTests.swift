@@ -1,6 +1,6 @@
-import Foundation
 import Glibc
 import Posix
+import TestSupport
 import Testing
 
 @Suite struct PeerIdentityTests {
@@ -18,63 +18,59 @@ import Testing
     return accepted
   }
 
-  static func python(_ script: String, as prefix: [String] = []) throws -> Process {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = prefix + ["python3", "-c", script]
-    process.standardInput = Pipe()
-    try process.run()
-    return process
+  /// A process that connects to `port`, writes a byte, and then ends or stays, perhaps as `nobody`.
+  static func peer(
+    of port: UInt16, stays: Bool, isNobody: Bool = false, in directory: TestDirectory
+  ) throws -> ProcessRun {
+    let script =
+      "import socket, time; s = socket.create_connection(('127.0.0.1', \(port))); s.send(b'x'); "
+      + (stays ? "time.sleep(60)" : "s.close()")
+    let python = ["/usr/bin/python3", "-c", script]
+    return isNobody
+      ? try ProcessRun("setpriv", ["--reuid=65534", "--clear-groups"] + python, in: directory)
+      : try ProcessRun(python[0], Array(python.dropFirst()), in: directory)
   }
 
-  @Test("a peer of this user is known by its uid, before and after it writes")
+  @Test("a peer of this user is known by its uid")
   func sameUser() throws {
-    let listener = try Self.listener()
-    let address = try #require(SocketAddress.local(of: listener.raw))
-    let peer = try Self.python(
-      "import socket,sys; s=socket.create_connection(('127.0.0.1',\(address.port)));"
-        + "s.send(b'x'); sys.stdin.read()")
-    defer {
-      peer.terminate()
-      peer.waitUntilExit()
+    try withTestDirectory { directory in
+      let listener = try Self.listener()
+      let address = try #require(SocketAddress.local(of: listener.raw))
+      let peer = try Self.peer(of: address.port, stays: true, in: directory)
+      defer { peer.end() }
+      let connection = try Self.accept(on: listener)
+      #expect(try PeerIdentity.uid(ofPeerOf: connection.raw) == getuid())
+      #expect(try PeerIdentity.isSameUser(peerOf: connection.raw))
     }
-    let connection = try Self.accept(on: listener)
-    #expect(try PeerIdentity.uid(ofPeerOf: connection.raw) == getuid())
-    #expect(try PeerIdentity.isSameUser(peerOf: connection.raw))
   }
 
   @Test("a peer that wrote and closed is nobody, though its bytes can still be read")
   func closed() throws {
-    let listener = try Self.listener()
-    let address = try #require(SocketAddress.local(of: listener.raw))
-    let peer = try Self.python(
-      "import socket; s=socket.create_connection(('127.0.0.1',\(address.port)));"
-        + "s.send(b'x'); s.close()")
-    peer.waitUntilExit()
-    let connection = try Self.accept(on: listener)
-    #expect(try PeerIdentity.uid(ofPeerOf: connection.raw) == nil)
-    var byte: UInt8 = 0
-    #expect(recv(connection.raw, &byte, 1, 0) == 1)
+    try withTestDirectory { directory in
+      let listener = try Self.listener()
+      let address = try #require(SocketAddress.local(of: listener.raw))
+      let peer = try Self.peer(of: address.port, stays: false, in: directory)
+      try peer.waitForEnd(within: .seconds(10))
+      let connection = try Self.accept(on: listener)
+      #expect(try PeerIdentity.uid(ofPeerOf: connection.raw) == nil)
+      var byte: UInt8 = 0
+      #expect(recv(connection.raw, &byte, 1, 0) == 1)
+    }
   }
 
   @Test(
     "another user is told apart, also when it writes and closes at once",
-    .enabled(if: getuid() == 0, "needs root to become another user"))
-  func otherUser() throws {
-    let listener = try Self.listener()
-    let address = try #require(SocketAddress.local(of: listener.raw))
-    for ending in ["sys.stdin.read()", "s.close()"] {
-      let peer = try Self.python(
-        "import socket,sys; s=socket.create_connection(('127.0.0.1',\(address.port)));"
-          + "s.send(b'x'); \(ending)",
-        as: ["setpriv", "--reuid=65534", "--clear-groups"])
-      if ending == "s.close()" { peer.waitUntilExit() }
+    .enabled(if: getuid() == 0, "needs root to become another user"), arguments: [true, false])
+  func otherUser(stays: Bool) throws {
+    try withTestDirectory { directory in
+      let listener = try Self.listener()
+      let address = try #require(SocketAddress.local(of: listener.raw))
+      let peer = try Self.peer(of: address.port, stays: stays, isNobody: true, in: directory)
+      defer { peer.end() }
+      if !stays { try peer.waitForEnd(within: .seconds(10)) }
       let connection = try Self.accept(on: listener)
-      let uid = try PeerIdentity.uid(ofPeerOf: connection.raw)
-      #expect(uid == (ending == "s.close()" ? nil : 65534))
+      #expect(try PeerIdentity.uid(ofPeerOf: connection.raw) == (stays ? 65534 : nil))
       #expect(try !PeerIdentity.isSameUser(peerOf: connection.raw))
-      peer.terminate()
-      peer.waitUntilExit()
     }
   }
 

@@ -5,11 +5,18 @@ import Report
 /// One node's pictures as frames: a screencast through the portal's connection, or any node.
 final class PipeWireSource: ScreenSource {
   /// How the node is found.
-  enum Target: Equatable, Sendable {
+  enum Target: Equatable, Sendable, CustomStringConvertible {
     /// Its number, as the portal names it.
     case id(UInt32)
     /// `node.name` or `object.serial`, as a user names it.
     case nameOrSerial(String)
+
+    var description: String {
+      switch self {
+      case .id(let id): "\(id)"
+      case .nameOrSerial(let word): word
+      }
+    }
   }
 
   // A producer's clock is not believed beyond this much, in nanoseconds.
@@ -25,6 +32,7 @@ final class PipeWireSource: ScreenSource {
   private var connection: Connection?
   private var stream: Stream?
   private var node: Connection.Node?
+  private var format: VideoFormat?
   private var lastPTS: Int64 = 0
   private var transform: UInt32 = 0
   /// What became of the pictures that came so far, but for what the stream that runs counts.
@@ -82,7 +90,7 @@ final class PipeWireSource: ScreenSource {
   private func connectStream() {
     guard let connection else { return }
     guard let node = find(in: connection.nodes) else {
-      return end(.unavailable, "no PipeWire node \(target): see `pw-cli ls Node`")
+      return end(.unavailable, "no PipeWire node is \(target): `pw-cli ls Node` lists them")
     }
     self.node = node
     do {
@@ -115,6 +123,9 @@ final class PipeWireSource: ScreenSource {
 
 extension PipeWireSource: StreamObserver {
   func streamAgreed(on format: VideoFormat) {
+    // A producer may settle one size several times over.
+    guard format != self.format else { return }
+    self.format = format
     mailbox?.post(.format(width: format.width, height: format.height))
   }
 
@@ -140,8 +151,8 @@ extension PipeWireSource: StreamObserver {
     case .neverStarted:
       self.end(
         .unavailable,
-        "PipeWire did not link the stream to its node: is its session manager, wireplumber, running?"
-      )
+        "PipeWire started no stream from the node: it has no picture in 32-bit RGB, or no session "
+          + "manager (wireplumber) is running")
     case .unlinked:
       // A node that went is announced after the stream's own end.
       connection?.roundTrip { [unowned self] in

@@ -27,7 +27,7 @@ struct FrameCounts: Equatable, Sendable {
 
 /// What a source tells, on the loop's thread.
 enum SourceEvent: Sendable {
-  /// The size of the frames that follow.
+  /// The size of the frames that follow; a crop may make single ones smaller.
   case format(width: Int, height: Int)
   /// No frame follows.
   case ended(SourceEnd)

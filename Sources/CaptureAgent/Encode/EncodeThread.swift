@@ -12,6 +12,8 @@ final class EncodeThread: @unchecked Sendable {
 
   // Nothing to wait for: look at the orders again after this long at most.
   private static let idle: Int64 = 3_600_000_000_000
+  // Between the PTS of two pictures, nanoseconds.
+  private static let leastStep: Int64 = 1_000_000
   // A driver that fails this often in a row will not come back by itself.
   private static let failureLimit = 30
 
@@ -64,8 +66,10 @@ final class EncodeThread: @unchecked Sendable {
     let now = MonotonicClock.now()
     var due = now + Self.idle
     if mayEncode, encoder != nil {
-      if order.link != describedLink || orders.keyframes.isPending {
+      if order.link != describedLink {
         due = now
+      } else if orders.keyframes.isPending {
+        due = tail.keyframeDue
       } else if let next = tail.nextDue(hasContainers: order.hasContainers) {
         due = next
       }
@@ -119,8 +123,9 @@ final class EncodeThread: @unchecked Sendable {
     }
     let isRequested = orders.keyframes.take()
     let keyframe = isRequested || link != describedLink
-    // Frames carry their source's time, repetitions ours: never let one overtake the other.
-    lastPTS = max(pts, lastPTS + 1)
+    // Frames carry their source's time, repetitions ours: never let one overtake the other, nor come
+    // so near that a container's coarser clock makes them one.
+    lastPTS = max(pts, lastPTS + Self.leastStep)
     do throws(EncoderError) {
       let unit = try encoder.encode(keyframe: keyframe, pts: lastPTS)
       failures = 0

@@ -17,7 +17,6 @@ struct EncoderConfiguration: Equatable, Sendable {
   /// Width and height in whole macroblocks, in luma samples.
   var codedWidth: Int { (width + 15) / 16 * 16 }
   var codedHeight: Int { (height + 15) / 16 * 16 }
-  var macroblockCount: Int { codedWidth / 16 * (codedHeight / 16) }
 
   /// What is shown: 4:2:0 crops by two samples, so an odd size shows its last column or row twice.
   var displayWidth: Int { (width + 1) / 2 * 2 }

@@ -72,10 +72,14 @@ struct FrameConverter {
     }
   }
 
+  // Made once: a frame allocates nothing.
+  private static let blueFirst = PixelWeights.bt709.bytes(red: 2, green: 1, blue: 0)
+  private static let redFirst = PixelWeights.bt709.bytes(red: 0, green: 1, blue: 2)
+
   private static func weights(of format: PixelFormat) -> porthole_nv12_weights {
     switch format {
-    case .bgrx, .bgra: PixelWeights.bt709.bytes(red: 2, green: 1, blue: 0)
-    case .rgbx, .rgba: PixelWeights.bt709.bytes(red: 0, green: 1, blue: 2)
+    case .bgrx, .bgra: blueFirst
+    case .rgbx, .rgba: redFirst
     }
   }
 }

@@ -53,6 +53,9 @@ struct H264Headers {
       + AnnexB.unit(NALUnitHeader(type: .pictureParameterSet, refIDC: 3), rbsp: pictureSet.rbsp())
   }
 
+  /// Level times ten.
+  var level: UInt8 { sequenceSet.levelIDC }
+
   /// MaxFrameNum: frame_num is counted modulo this.
   var maxFrameNum: Int32 { 1 << Int32(sequenceSet.log2MaxFrameNum) }
 
@@ -62,7 +65,7 @@ struct H264Headers {
 
   func sequence(framesPerSecond: Int, bitsPerSecond: Int) -> H264Sequence {
     H264Sequence(
-      levelIDC: sequenceSet.levelIDC, widthInMacroblocks: Int(sequenceSet.widthInMacroblocks),
+      levelIDC: level, widthInMacroblocks: Int(sequenceSet.widthInMacroblocks),
       heightInMacroblocks: Int(sequenceSet.heightInMacroblocks),
       log2MaxFrameNum: Int(sequenceSet.log2MaxFrameNum), cropRight: Int(sequenceSet.cropRight),
       cropBottom: Int(sequenceSet.cropBottom), idrPeriod: Self.idrPeriod,

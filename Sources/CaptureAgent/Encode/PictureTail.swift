@@ -15,6 +15,9 @@ struct PictureTail {
   private var remaining = 0
   private var bettermentsLeft = 0
   private var lastPicture: Int64 = 0
+  private var lastChange: Int64 = 0
+  /// Whether the last picture is one of a motion, whose next one is on its way.
+  private var isMoving = false
 
   /// `frameInterval` in nanoseconds.
   init(frameInterval: Int64) { self.frameInterval = frameInterval }
@@ -22,6 +25,8 @@ struct PictureTail {
   /// A picture went out at `time`.
   mutating func pictureWent(at time: Int64, isUnchanged: Bool, isKeyframe: Bool, byteCount: Int) {
     lastPicture = time
+    isMoving = !isUnchanged && time - lastChange < frameInterval * 5 / 2
+    if !isUnchanged { lastChange = time }
     if !isUnchanged || isKeyframe {
       remaining = Self.length
       bettermentsLeft = Self.betterments
@@ -35,10 +40,15 @@ struct PictureTail {
     }
   }
 
-  /// When the next unchanged picture is due; nil when none is.
+  /// When a keyframe that was asked for is due: not so close behind a picture that two would share
+  /// a frame's time, for the next frame can be it as well.
+  var keyframeDue: Int64 { lastPicture + frameInterval }
+
+  /// When the next unchanged picture is due; nil when none is. Within a motion it waits for two
+  /// intervals, or it would come just before each frame of a source that is a little late.
   func nextDue(hasContainers: Bool) -> Int64? {
     guard lastPicture > 0 else { return nil }
-    if remaining > 0 { return lastPicture + frameInterval }
+    if remaining > 0 { return lastPicture + frameInterval * (isMoving ? 2 : 1) }
     return hasContainers ? lastPicture + Self.stillInterval : nil
   }
 }

@@ -54,10 +54,20 @@ final class VAAPIEncoder: VideoEncoder {
     pictures = try Self.pictures(on: display, choice: choice, configuration: configuration)
   }
 
+  /// A rate above what the stream's level allows needs another level, so a keyframe comes next.
   func setBitrate(_ bitsPerSecond: Int) {
     configuration.bitsPerSecond = bitsPerSecond
     control = RateControl(configuration: configuration)
     isControlChanged = true
+    guard
+      let wanted = try? H264Headers(
+        configuration: configuration, profile: choice.capability.profile,
+        bitsPerSecond: control.bitsPerSecond),
+      wanted.level > headers.level
+    else { return }
+    headers = wanted
+    stream = EncodedStream(configuration: configuration, headers: headers)
+    order.lose()
   }
 
   func load(_ frame: borrowing Frame) throws(EncoderError) {
@@ -74,10 +84,10 @@ final class VAAPIEncoder: VideoEncoder {
       try FrameConverter(configuration: configuration).convert(frame, damage: damage, into: image)
       try image.finish()
       isInputWhole = true
-    } catch let error as SharedBufferError {
-      throw .frame("\(error)")
+    } catch let error as VAError {
+      throw .driver(display.explained(error))
     } catch {
-      throw .driver("\(error)")
+      throw .frame("\(error)")
     }
   }
 
@@ -85,31 +95,21 @@ final class VAAPIEncoder: VideoEncoder {
     release()
     let pictures = try configured()
     var raise = 0
-    while true {
+    while RateControl.constantQP + raise <= RateControl.maxQP {
       let picture = order.next(
         keyframe: keyframe, headers: headers,
         qpDelta: choice.rateControl == .cqp ? Int8(raise) : 0)
-      do throws(VAError) {
-        try pictures.context.encode(
-          pictures.input, parameters: parameters(for: picture, in: pictures, raise: raise))
-        output = try pictures.coded.map(encodedFrom: pictures.input)
-      } catch {
-        order.lose()
-        throw .driver("\(error)")
-      }
-      if let unit = try accessUnit(of: picture, pts: pts) {
+      if let unit = try attempt(picture, in: pictures, raise: raise, pts: pts) {
         order.advance(past: picture)
         // What held for a picture that did not fit does not hold for the next one.
         isControlChanged = raise > 0
         return unit
       }
-      raise += RateControl.coarser
-      guard RateControl.constantQP + raise <= RateControl.maxQP else {
-        order.lose()
-        throw .driver("a picture does not fit \(configuration.codedBufferByteCount) bytes")
-      }
       release()
+      raise += RateControl.coarser
     }
+    order.lose()
+    throw .driver("a picture does not fit \(configuration.codedBufferByteCount) bytes")
   }
 
   func release() { output = nil }
@@ -121,13 +121,29 @@ final class VAAPIEncoder: VideoEncoder {
     do throws(VAError) {
       return try EncoderPictures(on: display, choice: choice, configuration: configuration)
     } catch {
-      throw .driver("\(error)")
+      throw .driver(display.explained(error))
     }
   }
 
   private func configured() throws(EncoderError) -> EncoderPictures {
     guard let pictures else { throw .driver("no encoder is configured") }
     return pictures
+  }
+
+  /// Encodes `picture`; nil when it does not fit.
+  private func attempt(
+    _ picture: H264Picture, in pictures: EncoderPictures, raise: Int, pts: Int64
+  ) throws(EncoderError) -> AccessUnit? {
+    do throws(VAError) {
+      try pictures.context.encode(
+        pictures.input, parameters: parameters(for: picture, in: pictures, raise: raise))
+      output = try pictures.coded.map(encodedFrom: pictures.input)
+    } catch {
+      if error.isBufferTooSmall { return nil }
+      order.lose()
+      throw .driver(display.explained(error))
+    }
+    return try accessUnit(of: picture, pts: pts)
   }
 
   /// The buffers of one picture, in the order that drivers are used to.

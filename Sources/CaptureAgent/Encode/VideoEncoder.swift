@@ -5,7 +5,8 @@ protocol VideoEncoder: AnyObject {
   var stream: EncodedStream { get }
 
   /// Takes the frame's picture in, after which the frame may go back to its source. The frame has
-  /// the configured size.
+  /// the configured size. Only its damage may be looked at, so every frame that is taken from the
+  /// slot is loaded: one that is not takes its damage with it.
   func load(_ frame: borrowing Frame) throws(EncoderError)
 
   /// Encodes the picture that was loaded last: again, when nothing was loaded since, for a keyframe

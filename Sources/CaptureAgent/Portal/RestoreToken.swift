@@ -30,11 +30,11 @@ struct RestoreToken {
         "write \(unfinished)")
       guard written == line.count else { throw PosixError("write \(unfinished)", code: ENOSPC) }
       try check(fsync(file.raw), "fsync \(unfinished)")
+      try check(unsafe rename(unfinished, path), "rename \(unfinished)")
     } catch {
       unsafe unlink(unfinished)
       throw error
     }
-    try check(unsafe rename(unfinished, path), "rename \(unfinished)")
   }
 
   /// Forgets it; the next start asks.

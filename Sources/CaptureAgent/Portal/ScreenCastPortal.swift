@@ -242,10 +242,13 @@ final class ScreenCastPortal {
     switch code {
     case 0: step.onResponse(values.count > 1 ? values[1] : .options([:]))
     case 1: end(.notAllowed, "the user declined to share the screen")
+    case _ where step.name == "Start":
+      end(.notAllowed, "the desktop refused to share the screen: see its portal backend's log")
     default:
       end(
-        .notAllowed,
-        "the desktop refused to share the screen (\(step.name)): see its portal backend's log")
+        .unavailable,
+        "the ScreenCast portal cannot do \(step.name): is the portal backend of this desktop running?"
+      )
     }
   }
 

@@ -108,12 +108,6 @@ final class AgentLink {
     ended(end)
   }
 
-  /// Closes without telling anybody, after what was sent has gone.
-  func leave() {
-    forget()
-    stream.closeWhenSent()
-  }
-
   private func forget() {
     greeted = nil
     message = nil

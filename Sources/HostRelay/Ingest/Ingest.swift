@@ -14,6 +14,8 @@ final class Ingest {
     var packet: (RawMessage) -> Void
     /// The link of a greeted agent is gone, with what is known of why.
     var lost: (LinkEnd) -> Void
+    /// Somebody answers, but there is no link: why.
+    var troubled: (LinkEnd) -> Void
     /// A better word for why the last agent is gone, or why none comes.
     var explained: (AgentEnd) -> Void
     /// The agent that was started ended for good; nothing more will come.
@@ -47,6 +49,7 @@ final class Ingest {
   /// The end of a child whose link has not ended yet.
   private var earlyEnd: (ChildEnd, pid: Int32)?
   private var isClosing = false
+  private var finished: (() -> Void)?
   private var complaint: String?
 
   /// An agent that delivered a keyframe and lived this long counts as sound.
@@ -54,6 +57,9 @@ final class Ingest {
   /// A child that was just started is asked this often, for so long, whether it listens yet.
   private static let childPoll = Duration.milliseconds(25)
   private static let childPollTime = Duration.seconds(3)
+
+  /// How long an agent may take to leave when the broadcast is finished.
+  private static let farewellTime = Duration.seconds(1)
 
   init(
     agent address: SocketAddress, spawn words: [String]?, token: LinkToken,
@@ -90,22 +96,32 @@ final class Ingest {
     }
   }
 
-  /// Asks the agent to finish and waits for a child to be gone; then `done` runs.
+  /// Asks the agent to finish and waits until it has left and a child is gone; then `done` runs.
+  ///
+  /// A link that is closed with packets unread would be reset, and what was said last be lost.
   func finish(_ reason: String, done: @escaping () -> Void) {
     isClosing = true
-    retry.close()
+    finished = done
     send(.finish(reason))
-    link?.leave()
-    link = nil
-    guard let process, process.isRunning else {
-      process?.close()
-      return done()
+    link?.ended = { [weak self] _ in
+      self?.link = nil
+      self?.leaveIfDone()
     }
-    process.ended = { _, _ in
-      process.close()
-      done()
+    process?.ended = { [weak self] _, _ in self?.leaveIfDone() }
+    process?.expectEnd()
+    retry.start(after: Self.farewellTime) { [weak self] in
+      self?.link?.close(.lost("did not leave"))
     }
-    process.expectEnd()
+    if link?.isGreeted == false { link?.close(.lost("not needed")) }
+    leaveIfDone()
+  }
+
+  private func leaveIfDone() {
+    guard link == nil, process?.isRunning != true, let finished else { return }
+    self.finished = nil
+    retry.close()
+    process?.close()
+    finished()
   }
 
   private func connect(after delay: Duration) {
@@ -224,5 +240,6 @@ final class Ingest {
     guard end != .nobody, "\(end)" != complaint else { return }
     complaint = "\(end)"
     Log.note("link \(linkNumber): \(end)")
+    events.troubled(end)
   }
 }

@@ -55,7 +55,7 @@ final class ConsumerConnection {
       return
     }
     let isWaiting = stream.queuedBytes > 0
-    let taken = isWaiting ? acknowledgedBytes(of: stream.descriptor) : 0
+    let taken = isWaiting ? ConnectionState(of: stream.descriptor).acknowledgedBytes : 0
     if progress.isStuck(acknowledged: taken, hasWaiting: isWaiting, now: now) {
       end(.slow("took nothing for 2 s"))
     } else if !isWaiting, now - lastSent >= WireLimits.heartbeatInterval {

@@ -49,8 +49,6 @@ final class Broadcast {
     }
   }
 
-  // MARK: From the agent
-
   func agentGreeted(_ greeting: Greeting) {
     session.agentGreeted(session: greeting.session, epoch: greeting.epoch)
     startedStreams = []
@@ -120,12 +118,11 @@ final class Broadcast {
     }
   }
 
-  func explain(_ end: AgentEnd) {
-    session.explain(end.words)
+  /// Why the agent is gone, or why none comes, as it becomes known.
+  func explain(_ words: String) {
+    session.explain(words)
     announceState()
   }
-
-  // MARK: To the consumers
 
   /// What a consumer reads before its first packet.
   var preface: [Message] {

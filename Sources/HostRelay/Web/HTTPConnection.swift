@@ -63,14 +63,19 @@ import Glibc
     return true
   }
 
-  /// Closes a viewer whose socket takes nothing.
+  /// Closes a viewer whose socket takes nothing, or who is gone: lws leaves a connection open whose
+  /// peer has closed, until a write fails, and on a still screen there may be none.
   func tick(now: Moment) {
     guard var viewing, let wsi = unsafe wsi else { return }
-    let isWaiting = viewing.isBlocked
-    let taken = isWaiting ? unsafe acknowledgedBytes(of: lws_get_socket_fd(wsi)) : 0
-    let isStuck = viewing.progress.isStuck(acknowledged: taken, hasWaiting: isWaiting, now: now)
+    let state = unsafe ConnectionState(of: lws_get_socket_fd(wsi))
+    let isStuck = viewing.progress.isStuck(
+      acknowledged: state.acknowledgedBytes, hasWaiting: viewing.isBlocked, now: now)
     self.viewing = viewing
-    if isStuck { close(.slow("took nothing for 2 s")) }
+    if !state.isEstablished {
+      close(.left)
+    } else if isStuck {
+      close(.slow("took nothing for 2 s"))
+    }
   }
 
   /// Lets what waits go out, then closes: the stream has ended. One that has sent nothing yet stays.

@@ -32,6 +32,16 @@
     if pendingCount >= 32 { flushWord() }
   }
 
+  /// The first `bitCount` bits of `bytes`.
+  mutating func put(_ bytes: [UInt8], bitCount: Int) {
+    var left = bitCount
+    for byte in bytes where left > 0 {
+      let count = min(8, left)
+      put(UInt32(byte >> UInt8(8 - count)), bits: count)
+      left -= count
+    }
+  }
+
   /// ue(v), clause 9.1, for values below 65,535.
   @inline(__always) mutating func putUE(_ value: Int) {
     let code = UInt32(truncatingIfNeeded: value &+ 1)
@@ -46,7 +56,9 @@
   /// A start code and the byte behind it, as they are.
   mutating func beginUnit(header: UInt8) {
     assert(pendingCount == 0, "the NAL unit before has not ended")
-    for byte: UInt8 in [0, 0, 0, 1, header] { store(byte) }
+    for _ in 0..<3 { store(0) }
+    store(1)
+    store(header)
     zeroCount = 0
   }
 

@@ -7,13 +7,14 @@ extension PictureEncoder {
     var cost: Int
   }
 
-  /// Predicts luma by each mode that its neighbours allow and keeps the one nearest to the source.
+  /// Predicts luma by each mode that its neighbours allow and keeps the one nearest to the source; of
+  /// equals the first, which has the shortest code.
   func chooseIntra(_ job: borrowing PictureJob, column: Int, row: Int) -> IntraChoice {
     let target = unsafe job.target.luma(x: column * 16, y: row * 16)
     let source = unsafe job.source.luma(x: column * 16, y: row * 16)
     let available = intraNeighbours(job, column: column, row: row)
     var best = IntraChoice(mode: 2, cost: .max)
-    for mode in [2, 0, 1, 3] where isAllowed(lumaMode: mode, available) {
+    for mode in 0..<4 where isAllowed(lumaMode: mode, available) {
       let prediction = unsafe work.lumaPrediction.pointer(at: 256 * mode)
       unsafe porthole_intra_luma(target, job.target.stride, Int32(mode), available, prediction)
       let cost = unsafe Int(porthole_sad_16x16(source, job.source.stride, prediction, 16))

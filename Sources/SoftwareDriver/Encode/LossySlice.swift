@@ -13,6 +13,7 @@ extension PictureEncoder {
       for column in 0..<columns {
         codeMacroblock(job, &plan, column: column, row: row, into: &sink)
       }
+      plan.adapt()
       // Intra prediction wants the row above as it was before deblocking.
       if row > 0 { deblockRow(job, row: row - 1) }
       if sink.hasOverflowed { return }
@@ -27,17 +28,22 @@ extension PictureEncoder {
   ) {
     let index = row &* columns &+ column
     guard let reference = job.reference else {
+      let before = sink.bitCount
+      let qp = plan.qp
       bounded(job, column: column, row: row, into: &sink) { encoder, sink in
         let choice = encoder.chooseIntra(job, column: column, row: row)
-        encoder.codeIntra(job, choice, column: column, row: row, qp: plan.qp, into: &sink)
+        encoder.codeIntra(job, choice, column: column, row: row, qp: qp, into: &sink)
       }
+      plan.noteChanged(bits: sink.bitCount &- before, detail: details[index])
       job.memory.qualities[index] = UInt8(plan.qp)
       return
     }
     if job.memory.hashes[index] == reference.memory.hashes[index] {
       codeUnchanged(job, reference, &plan, column: column, row: row, into: &sink)
     } else {
-      codeChanged(job, reference, plan, column: column, row: row, into: &sink)
+      let before = sink.bitCount
+      codeChanged(job, reference, qp: plan.qp, column: column, row: row, into: &sink)
+      plan.noteChanged(bits: sink.bitCount &- before, detail: details[index])
     }
   }
 
@@ -70,25 +76,25 @@ extension PictureEncoder {
   }
 
   private mutating func codeChanged(
-    _ job: borrowing PictureJob, _ reference: borrowing PictureJob.Reference, _ plan: PicturePlan,
-    column: Int, row: Int, into sink: inout BitSink
+    _ job: borrowing PictureJob, _ reference: borrowing PictureJob.Reference, qp: Int, column: Int,
+    row: Int, into sink: inout BitSink
   ) {
     bounded(job, column: column, row: row, into: &sink) { encoder, sink in
       let skip = encoder.skipMotion(column: column, row: row)
       let inter = encoder.searchMotion(
-        job, reference, skipMotion: skip, qp: plan.qp, column: column, row: row)
+        job, reference, skipMotion: skip, qp: qp, column: column, row: row)
       if inter.cost > Self.plainInterCost {
         let intra = encoder.chooseIntra(job, column: column, row: row)
-        if intra.cost + encoder.work.lambda(qp: plan.qp) * Self.intraBits < inter.cost {
-          encoder.codeIntra(job, intra, column: column, row: row, qp: plan.qp, into: &sink)
+        if intra.cost + encoder.work.lambda(qp: qp) * Self.intraBits < inter.cost {
+          encoder.codeIntra(job, intra, column: column, row: row, qp: qp, into: &sink)
           return
         }
       }
       encoder.codeInter(
         job, reference, motion: inter.motion, skipMotion: skip, column: column, row: row,
-        qp: plan.qp, into: &sink)
+        qp: qp, into: &sink)
     }
-    job.memory.qualities[row &* columns &+ column] = UInt8(plan.qp)
+    job.memory.qualities[row &* columns &+ column] = UInt8(qp)
   }
 
   /// Below this SAD intra prediction is not worth a look: 1.5 a sample.

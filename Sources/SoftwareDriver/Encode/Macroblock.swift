@@ -35,15 +35,18 @@ struct Motion: Equatable, BitwiseCopyable {
     (a.x ^ b.x) | (a.y ^ b.y) == 0
   }
 
+  /// Whole samples up or down that levels from 3.1 on allow (table A-1).
+  static let verticalRange = 512
+
   /// The vector nearest to this one whose block, `column` and `row` being its macroblock, lies inside
   /// the picture, and whose vertical part the level allows.
   @inline(__always) func clamped(
-    column: Int, row: Int, columns: Int, rows: Int, verticalRange: Int
+    column: Int, row: Int, columns: Int, rows: Int
   ) -> Motion {
     let left = -16 &* column
     let right = 16 &* (columns &- 1 &- column)
-    let top = max(-16 &* row, -verticalRange)
-    let bottom = min(16 &* (rows &- 1 &- row), verticalRange &- 1)
+    let top = max(-16 &* row, -Self.verticalRange)
+    let bottom = min(16 &* (rows &- 1 &- row), Self.verticalRange &- 1)
     return Motion(x: min(max(Int(x), left), right), y: min(max(Int(y), top), bottom))
   }
 }

@@ -23,7 +23,7 @@ extension PictureEncoder {
 
     func rated(_ motion: Motion) -> MotionChoice {
       let reached = motion.clamped(
-        column: column, row: row, columns: columns, rows: rows, verticalRange: 512)
+        column: column, row: row, columns: columns, rows: rows)
       let sad = unsafe porthole_sad_16x16(
         source, job.source.stride,
         reference.view.luma(

@@ -8,6 +8,8 @@ struct PictureEncoder: ~Copyable {
   let macroblocks: Table<Macroblock>
   /// total_coeff of each 4x4 block, 24 a macroblock.
   let counts: Table<UInt8>
+  /// How much there is to code in each changed macroblock, in `PictureLoad`'s unit.
+  let details: Table<Int32>
   let work: Workspace
   var scout: MotionScout
   /// The last serial given to a macroblock's pixels.
@@ -20,12 +22,14 @@ struct PictureEncoder: ~Copyable {
   init(columns: Int, rows: Int) throws(DriverError) {
     let macroblocks = try Table<Macroblock>(count: columns * rows)
     let counts = try Table<UInt8>(count: columns * rows * Self.countsPerMacroblock)
+    let details = try Table<Int32>(count: columns * rows)
     let work = try Workspace()
     let scout = try MotionScout()
     self.columns = columns
     self.rows = rows
     self.macroblocks = macroblocks
     self.counts = counts
+    self.details = details
     self.work = work
     self.scout = scout
   }

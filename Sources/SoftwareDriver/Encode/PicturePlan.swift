@@ -1,19 +1,78 @@
 /// How well a picture is to be coded, and what it may cost.
 struct PicturePlan {
-  /// QP of macroblocks whose source changed.
-  var qp: Int
+  /// QP of macroblocks whose source changed; grows when the picture comes out too long.
+  private(set) var qp: Int
   /// The fidelity that macroblocks whose source did not change are brought to.
-  var stillQP: Int
-  /// Bits that may be spent on bringing them there.
+  let stillQP: Int
+  /// Bits left for bringing them there.
   var refinementBits: Int
-  /// Bits after which the rest of the picture is coded more coarsely.
-  var softLimitBits: Int
-  /// The coarsest QP for that.
-  var largestQP: Int
+  /// What the changed macroblocks should cost at most.
+  private let limitBits: Int
+  private let largestQP: Int
+  /// What there is to code in the picture, and of it so far, with its bits.
+  private let load: PictureLoad
+  private var coded = PictureLoad()
+  private var codedBits = 0
+  /// How far the picture was when it was judged last.
+  private var judged = (detail: 0, bits: 0)
+  private let firstQP: Int
+  private var qpSum = 0
 
   /// One QP for everything, whatever it costs.
-  static func constant(qp: Int) -> PicturePlan {
-    PicturePlan(
-      qp: qp, stillQP: qp, refinementBits: .max, softLimitBits: .max, largestQP: qp)
+  init(constantQP qp: Int) {
+    self.init(
+      qp: qp, stillQP: qp, refinementBits: .max, limitBits: .max, largestQP: qp,
+      load: PictureLoad())
+  }
+
+  init(
+    qp: Int, stillQP: Int, refinementBits: Int, limitBits: Int, largestQP: Int, load: PictureLoad
+  ) {
+    self.qp = qp
+    firstQP = qp
+    self.stillQP = stillQP
+    self.refinementBits = refinementBits
+    self.limitBits = limitBits
+    self.largestQP = largestQP
+    self.load = load
+  }
+
+  mutating func noteChanged(bits: Int, detail: Int32) {
+    coded.changedCount &+= 1
+    coded.detail &+= Int(detail)
+    codedBits &+= bits
+    qpSum &+= qp
+  }
+
+  /// What the changed macroblocks took.
+  var changedBits: Int { codedBits }
+
+  /// Over the changed macroblocks; the plan's when none changed.
+  var meanQP: Double {
+    coded.changedCount == 0 ? Double(qp) : Double(qpSum) / Double(coded.changedCount)
+  }
+
+  /// Called between rows: coarsens the rest when the picture is on its way past the limit, and takes
+  /// that back when it turns out to have been too much.
+  mutating func adapt() {
+    let detail = coded.detail - judged.detail
+    // A thirtieth of the picture's detail says enough to judge the rest by.
+    guard limitBits < .max, detail > load.detail / 30 else { return }
+    let recent = Double(codedBits - judged.bits) / Double(detail)
+    let expected = Double(codedBits) + recent * Double(load.detail - coded.detail)
+    if expected > Double(limitBits) {
+      qp = min(qp + 1, largestQP)
+    } else if expected < 0.8 * Double(limitBits) {
+      qp = max(qp - 1, firstQP)
+    }
+    judged = (coded.detail, codedBits)
+  }
+
+  /// The plan for coding the picture once more after it did not fit, six QP coarser.
+  func coarser() -> PicturePlan? {
+    guard qp < 51 else { return nil }
+    return PicturePlan(
+      qp: min(qp + 6, 51), stillQP: min(stillQP + 6, 51), refinementBits: 0, limitBits: limitBits,
+      largestQP: 51, load: load)
   }
 }

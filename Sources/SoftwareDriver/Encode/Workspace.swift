@@ -54,7 +54,8 @@ struct Workspace {
   /// The square of the quantiser's step.
   @inline(__always) func squaredSteps(qp: Int) -> Int { Int(steps[qp]) }
 
-  private static let firstSteps = [0.625, 0.6875, 0.8125, 0.875, 1, 1.125]
+  /// The quantiser's steps at QP 0 to 5.
+  static let firstSteps = [0.625, 0.6875, 0.8125, 0.875, 1, 1.125]
 }
 
 /// QPC for a luma QP (clause 8.5.8, table 8-15).

@@ -21,11 +21,9 @@ struct CheckedPicture {
     guard let reconstruction = driver.surfaces[picture.CurrPic.picture_id],
       reconstruction !== source
     else { throw .invalidSurface }
-    for surface in [source, reconstruction] {
-      guard surface.stride >= context.columns * 16, surface.codedHeight >= context.rows * 16 else {
-        throw .invalidSurface
-      }
-    }
+    guard source.holds(columns: context.columns, rows: context.rows),
+      reconstruction.holds(columns: context.columns, rows: context.rows)
+    else { throw .invalidSurface }
     guard let codedBuffer = driver.buffers[picture.coded_buf],
       codedBuffer.type == VAEncCodedBufferType, !codedBuffer.isMapped
     else { throw .invalidBuffer }

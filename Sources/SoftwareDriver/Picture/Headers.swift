@@ -13,14 +13,15 @@ extension CheckedPicture {
     }
     headers.writeUnits(into: &sink)
     if let header = headers.headers.last(where: { $0.kind == .slice }) {
-      headers.writeSliceHeader(header, into: &sink)
+      headers.writeSliceHeader(header, through: &context.unescaped, into: &sink)
     } else {
       guard !promised.contains(.slice) else { throw .invalidParameter }
-      writeSliceHeader(into: &sink)
+      writeSliceHeader(through: &context.headerBits, into: &sink)
     }
   }
 
-  private var unitHeader: NALUnitHeader {
+  /// The first byte of the slice's NAL unit.
+  var unitHeader: NALUnitHeader {
     let refIDC = unsafe UInt8(picture.pic_fields.bits.reference_pic_flag)
     return NALUnitHeader(type: isIDR ? .sliceIDR : .slice, refIDC: isIDR ? max(1, refIDC) : refIDC)
   }
@@ -37,7 +38,18 @@ extension CheckedPicture {
     }
   }
 
-  private func writeSliceHeader(into sink: inout BitSink) {
+  private func writeSliceHeader(through bits: inout BitWriter, into sink: inout BitSink) {
+    bits.reset()
+    sliceHeader.write(
+      to: &bits, nal: unitHeader, sequence: sequenceParameterSet, picture: pictureParameterSet)
+    let bitCount = bits.bitCount
+    bits.alignWithZeros()
+    sink.beginUnit(header: unitHeader.byte)
+    sink.put(bits.bytes, bitCount: bitCount)
+  }
+
+  /// The slice header as the client's structures describe it.
+  var sliceHeader: SliceHeader {
     var header = SliceHeader(
       type: reference == nil ? .i : .p, frameNum: UInt32(picture.frame_num),
       qpDelta: Int32(slice.slice_qp_delta))
@@ -48,21 +60,11 @@ extension CheckedPicture {
     header.disableDeblocking = UInt32(slice.disable_deblocking_filter_idc)
     header.alphaOffsetDiv2 = Int32(slice.slice_alpha_c0_offset_div2)
     header.betaOffsetDiv2 = Int32(slice.slice_beta_offset_div2)
-    var bits = BitWriter()
-    header.write(
-      to: &bits, nal: unitHeader, sequence: sequenceParameterSet, picture: pictureParameterSet)
-    let bitCount = bits.bitCount
-    bits.alignWithZeros()
-    sink.beginUnit(header: unitHeader.byte)
-    var left = bitCount
-    for byte in bits.bytes {
-      let count = min(8, left)
-      sink.put(UInt32(byte >> UInt8(8 - count)), bits: count)
-      left -= count
-    }
+    return header
   }
 
-  private var sequenceParameterSet: SequenceParameterSet {
+  /// The SPS as the client's structures describe it; colours are its own to tag.
+  var sequenceParameterSet: SequenceParameterSet {
     let fields = unsafe sequence.seq_fields.bits
     var set = SequenceParameterSet(
       profileIDC: 66, constraintFlags: 0xc0, levelIDC: sequence.level_idc,
@@ -77,7 +79,7 @@ extension CheckedPicture {
       set.cropRight = sequence.frame_crop_right_offset * 2
       set.cropBottom = sequence.frame_crop_bottom_offset * 2
     }
-    // Without a restriction decoders may hold pictures back; colours are the client's to tag.
+    // Without a restriction decoders may hold pictures back.
     var vui = VideoUsability(
       colour: nil, timing: nil,
       restriction: .init(maxReorderFrames: 0, maxDecodedFrames: set.maxRefFrameCount))
@@ -90,7 +92,8 @@ extension CheckedPicture {
     return set
   }
 
-  private var pictureParameterSet: PictureParameterSet {
+  /// The PPS as the client's structures describe it.
+  var pictureParameterSet: PictureParameterSet {
     let fields = unsafe picture.pic_fields.bits
     var set = PictureParameterSet(initialQP: Int32(picture.pic_init_qp))
     set.id = UInt32(picture.pic_parameter_set_id)

@@ -61,31 +61,21 @@ struct PackedHeaders {
       if header.isEscaped {
         for index in header.bytes { sink.putRaw(bytes[index]) }
       } else {
-        let payload = beginUnit(of: header, into: &sink)
-        for index in payload { sink.put(UInt32(bytes[index]), bits: 8) }
+        let unit = unit(header)
+        sink.beginUnit(header: unit.byte)
+        for byte in unit.payload { sink.put(UInt32(byte), bits: 8) }
         sink.flushUnit()
       }
     }
   }
 
   /// Writes the slice header's NAL unit byte and bits; slice data follows at the next bit.
-  func writeSliceHeader(_ header: Header, into sink: inout BitSink) {
-    let payload = beginUnit(of: header, into: &sink)
-    var left = header.bitCount - 8 * (payload.lowerBound - header.bytes.lowerBound)
-    var zeroCount = 0
-    for index in payload {
-      let byte = bytes[index]
-      if header.isEscaped, zeroCount >= 2, byte == 3 {
-        zeroCount = 0
-        left -= 8
-        continue
-      }
-      zeroCount = byte == 0 ? zeroCount + 1 : 0
-      let count = min(8, left)
-      guard count > 0 else { return }
-      sink.put(UInt32(byte >> UInt8(8 - count)), bits: count)
-      left -= count
-    }
+  /// `payload` lends its memory.
+  func writeSliceHeader(_ header: Header, through payload: inout [UInt8], into sink: inout BitSink)
+  {
+    sink.beginUnit(header: unit(header).byte)
+    let bitCount = payloadBits(of: header, into: &payload)
+    sink.put(payload, bitCount: bitCount)
   }
 
   /// The bytes of a header's NAL unit: its header byte, then the payload without emulation
@@ -95,10 +85,22 @@ struct PackedHeaders {
     return (bytes[start], bytes[(start + 1)..<header.bytes.upperBound])
   }
 
-  private func beginUnit(of header: Header, into sink: inout BitSink) -> Range<Int> {
-    let start = header.bytes.lowerBound + (Self.startCodeLength(in: bytes, at: header.bytes) ?? 0)
-    sink.beginUnit(header: bytes[start])
-    return (start + 1)..<header.bytes.upperBound
+  /// Puts a header's payload without emulation prevention into `payload`. Answers its bits.
+  func payloadBits(of header: Header, into payload: inout [UInt8]) -> Int {
+    payload.removeAll(keepingCapacity: true)
+    let escaped = unit(header).payload
+    var bitCount = header.bitCount - 8 * (escaped.startIndex - header.bytes.lowerBound)
+    var zeroCount = 0
+    for byte in escaped {
+      if header.isEscaped, zeroCount >= 2, byte == 3 {
+        zeroCount = 0
+        bitCount -= 8
+        continue
+      }
+      zeroCount = byte == 0 ? zeroCount + 1 : 0
+      payload.append(byte)
+    }
+    return bitCount
   }
 
   private static func startCodeLength(in bytes: [UInt8], at range: Range<Int>) -> Int? {

@@ -1,3 +1,5 @@
+import Foundation
+
 /// NV12 as BT.709 says it, in double precision: limited range, chroma from the mean of 2x2 pixels,
 /// an odd size evened by repeating the last column and row. `color` gives 0xRRGGBB.
 func ideal(width: Int, height: Int, color: (_ x: Int, _ y: Int) -> UInt32) -> [UInt8] {
@@ -36,4 +38,14 @@ func ideal(width: Int, height: Int, color: (_ x: Int, _ y: Int) -> UInt32) -> [U
 func largestDifference(_ one: [UInt8], _ other: [UInt8]) -> Int {
   guard one.count == other.count else { return 256 }
   return zip(one, other).reduce(0) { max($0, abs(Int($1.0) - Int($1.1))) }
+}
+
+/// PSNR in dB over all samples; infinite when they are equal.
+func signalToNoise(_ one: [UInt8], _ other: [UInt8]) -> Double {
+  guard one.count == other.count else { return 0 }
+  let error = zip(one, other).reduce(0) { sum, pair in
+    let difference = Int(pair.0) - Int(pair.1)
+    return sum + difference * difference
+  }
+  return error == 0 ? .infinity : 10 * log10(255 * 255 * Double(one.count) / Double(error))
 }

@@ -1,0 +1,122 @@
+internal import Glibc
+
+/// Chooses each picture's QP so that the stream keeps its bit rate, for screens: a burst when much
+/// changes, and what is left goes into the sharpness of what stands still.
+///
+/// A leaky bucket: pictures fill it, time drains it, and a picture may take a sixth of what is free.
+/// So the mean over any time is the rate, and in steady motion a picture gets one interval's bits.
+struct RateControl {
+  /// What the client asked for.
+  struct Settings: Equatable {
+    var peakBitsPerSecond = 0
+    /// Of the peak, in percent; CBR has 100.
+    var targetPercentage = 100
+    var picturesPerSecond = 30.0
+    var minimumQP = 0
+    var maximumQP = 51
+    /// QP of the first picture; 0 leaves it to the model.
+    var initialQP = 0
+    /// Of the decoder's buffer (HRD); 0 when the client does not say.
+    var bufferBits = 0
+  }
+
+  /// Finer than this no screen looks different: about 44 dB on text.
+  static let finestQP = 20
+  static let readableQP = 30
+  /// Seconds of the peak rate that may be ahead of time.
+  static let bucketSeconds = 0.6
+  /// Seconds of the rate that an intra picture may take.
+  static let intraSeconds = 0.4
+  /// What a picture, and an intra picture, gets of a bucket that is full: time will drain it.
+  static let leastSeconds = 0.008
+  static let leastIntraSeconds = 0.15
+  /// The part of the free bucket that one picture may take.
+  static let pictureShare = 0.17
+
+  private var settings = Settings()
+  private var level = 0.0
+  /// Bits for each unit of detail at QP 20, learnt from the pictures before; to begin with, what
+  /// pages of text take.
+  private var intraWeight = 0.08
+  private var interWeight = 0.06
+  private var hasCoded = false
+  private var lastTime: UInt64 = 0
+
+  /// Takes new settings; what was learnt stays true.
+  mutating func configure(_ new: Settings) { settings = new }
+
+  var current: Settings { settings }
+
+  /// The plan for a picture at `time`, in nanoseconds of any steady clock.
+  mutating func plan(_ load: PictureLoad, isIntra: Bool, at time: UInt64) -> PicturePlan {
+    drain(until: time)
+    let free = max(0, bucketBits - level)
+    var share = max(free * Self.pictureShare, rate * Self.leastSeconds)
+    if isIntra {
+      let bound = max(free, rate * Self.leastIntraSeconds)
+      share = max(share, min(bound, rate * Self.intraSeconds))
+    }
+    let floor = min(max(settings.minimumQP, Self.finestQP), settings.maximumQP)
+    var qp = floor
+    while qp < settings.maximumQP, predictedBits(load, isIntra, qp: qp) > share { qp += 1 }
+    if !hasCoded, settings.initialQP > 0 {
+      qp = min(max(settings.initialQP, settings.minimumQP), settings.maximumQP)
+    }
+    let changed = predictedBits(load, isIntra, qp: qp)
+    return PicturePlan(
+      qp: qp, stillQP: stillQP(load, floor: floor), refinementBits: Int(max(0, share - changed)),
+      limitBits: Int(isIntra ? share * 1.2 : share * 2),
+      largestQP: settings.maximumQP, load: load)
+  }
+
+  /// Learns from the picture that `plan` was made for; `changedBits` went into what changed.
+  mutating func account(
+    bits: Int, changedBits: Int, _ load: PictureLoad, meanQP: Double, isIntra: Bool
+  ) {
+    hasCoded = true
+    level += Double(bits)
+    // A handful of macroblocks says little about the next picture.
+    guard load.changedCount >= 16 else { return }
+    let weight =
+      Double(changedBits) / Self.scale(meanQP, isIntra: isIntra) / Double(load.detail)
+    if isIntra {
+      intraWeight = (intraWeight + weight) / 2
+    } else {
+      interWeight = (interWeight + weight) / 2
+    }
+  }
+
+  /// What is hard to read is made readable everywhere before anything is made sharp.
+  private func stillQP(_ load: PictureLoad, floor: Int) -> Int {
+    load.coarseCount > 32 ? min(max(floor, Self.readableQP), settings.maximumQP) : floor
+  }
+
+  private var rate: Double {
+    Double(settings.peakBitsPerSecond) * Double(settings.targetPercentage) / 100
+  }
+
+  private var bucketBits: Double {
+    let bucket = Double(settings.peakBitsPerSecond) * Self.bucketSeconds
+    return settings.bufferBits > 0 ? min(bucket, Double(settings.bufferBits)) : bucket
+  }
+
+  /// A picture drains one interval, however fast it comes; after a pause, the time that passed.
+  private mutating func drain(until time: UInt64) {
+    var seconds = 1 / settings.picturesPerSecond
+    let passed = Double(time &- lastTime) / 1e9
+    if hasCoded, passed > 3 * seconds { seconds = passed }
+    lastTime = time
+    level = max(0, level - rate * seconds)
+  }
+
+  private func predictedBits(_ load: PictureLoad, _ isIntra: Bool, qp: Int) -> Double {
+    let weight = isIntra ? intraWeight : interWeight
+    return weight * Double(load.detail) * Self.scale(Double(qp), isIntra: isIntra)
+  }
+
+  /// How bits fall with QP, 1 at QP 20: seen on text, noise and gradients, intra pictures halve every
+  /// ten QP, inter pictures every eight.
+  private static func scale(_ qp: Double, isIntra: Bool) -> Double {
+    exp2((20 - qp) / (isIntra ? 10 : 8))
+  }
+}

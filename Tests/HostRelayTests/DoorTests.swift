@@ -1,0 +1,153 @@
+import Glibc
+import Posix
+import TestSupport
+import Testing
+import Wire
+
+/// Who gets in, and what those cost who do not.
+@Suite struct DoorTests {
+  private func withRelay(_ body: (RelayRun, TestDirectory) throws -> Void) throws {
+    try withTestDirectory { directory in
+      let relay = try RelayRun(["--agent", "127.0.0.1:1"], in: directory)
+      defer { relay.process.end() }
+      try body(relay, directory)
+    }
+  }
+
+  @Test("HTTP on the consumers' port is closed at its first bytes")
+  func httpOnConsumersPort() throws {
+    try withRelay { relay, _ in
+      let peer = try ScriptedPeer(to: relay.consumers)
+      try peer.send(Array("GET ".utf8))
+      #expect(try peer.receive(within: .seconds(2)) == nil)
+    }
+  }
+
+  @Test("another version, another role and a message before the greeting are refused by name")
+  func refusals() throws {
+    try withRelay { relay, _ in
+      var other = Greeting(role: .consumer, pid: 1, instance: 1)
+      other.version = 999
+      let cases: [(Message, FinishCode)] = [
+        (.greeting(other), .otherVersion),
+        (.greeting(Greeting(role: .relay, pid: 1, instance: 1)), .wrongUse),
+        (.keyframeRequest(stream: 1), .protocolError),
+      ]
+      for (message, code) in cases {
+        let peer = try ScriptedPeer(to: relay.consumers)
+        try peer.send(message)
+        let refusal = try peer.receive("refusal") { raw -> FinishCode? in
+          guard case .refusal(let code, _) = try Message(raw) else { return nil }
+          return code
+        }
+        #expect(refusal == code)
+        #expect(try peer.receive() == nil)
+      }
+    }
+  }
+
+  @Test(
+    "a connection that says nothing is cut after five seconds, and 64 of them stop no one after")
+  func silentConnections() throws {
+    try withRelay { relay, _ in
+      let begin = ContinuousClock.now
+      let silent = try (0..<RelayDoor.ungreeted).map { _ in try ScriptedPeer(to: relay.consumers) }
+      let consumer = try ScriptedPeer.consumer(of: relay.consumers)
+      try consumer.receiveState(.waiting)
+      #expect(ContinuousClock.now - begin > .seconds(4))
+      for peer in silent { _ = try peer.receive(within: .seconds(2)) }
+    }
+  }
+
+  @Test("a path, a method, a host or a site that is not ours is refused")
+  func requests() throws {
+    try withRelay { relay, _ in
+      #expect(try relay.get("/").contains("Porthole"))
+      let cases: [([String], String, Int)] = [
+        ([], "/nothing", 404), (["-X", "POST"], "/", 405), (["-X", "POST"], "/api/v1/status", 405),
+        (["-H", "Host: evil.example"], "/live.ts", 403),
+        (["-H", "Host:"], "/api/v1/status", 403),
+        (["-H", "Origin: http://evil.example"], "/api/v1/status", 403),
+        (["-H", "Sec-Fetch-Site: cross-site"], "/live.ts", 403),
+        (["-H", "Origin: http://\(relay.http)"], "/api/v1/status", 200), ([], "/healthz", 503),
+      ]
+      for (options, path, status) in cases {
+        let answer = try relay.get(path, ["-m", "5"] + options)
+        #expect(answer.hasSuffix("\n\(status)"), "\(options) \(path): \(answer)")
+      }
+    }
+  }
+
+  @Test("another user watches with the viewer key only")
+  func otherUser() throws {
+    try withRelay { relay, directory in
+      try #require(getuid() == 0, "only root can be somebody else")
+      func get(_ query: String) throws -> String {
+        try ProcessRun.run(
+          "setpriv",
+          [
+            "--reuid", "65534", "--clear-groups", "curl", "-s", "-w", "\n%{http_code}",
+            "http://\(relay.http)/api/v1/status\(query)",
+          ], in: directory
+        ).output
+      }
+      #expect(try get("").hasSuffix("403"))
+      #expect(try get("?key=00000000000000000000000000000000").hasSuffix("403"))
+      #expect(try get("?key=\(relay.viewerKey)").hasSuffix("200"))
+    }
+  }
+
+  @Test("requests that are torn, endless or no HTTP leave the relay as it was")
+  func malformedRequests() throws {
+    try withRelay { relay, _ in
+      var numbers = SplitMix(seed: 3)
+      let requests: [[UInt8]] = [
+        Array("GET / HTTP/1.1\r\n".utf8), Array("GET\r\n\r\n".utf8), Array("\r\n\r\n\r\n".utf8),
+        Array("GET /".utf8) + [UInt8](repeating: 0x61, count: 100_000),
+        Array("GET / HTTP/1.1\r\nHost: ".utf8) + [UInt8](repeating: 0x62, count: 100_000),
+        Array("GET /%zz%00%0d%0a?key=%ff HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8),
+        (0..<10_000).map { _ in UInt8(numbers.below(256)) },
+      ]
+      for request in requests {
+        let peer = try ScriptedPeer(to: relay.http)
+        try? peer.send(request)
+        #expect(try relay.get("/healthz").hasSuffix("503"))
+      }
+      #expect(relay.process.exitCode == nil)
+    }
+  }
+
+  @Test("a second relay on the same port is told which option to change, with exit code 75")
+  func portInUse() throws {
+    try withRelay { relay, directory in
+      for (option, address) in [("--consumers", relay.consumers), ("--http", relay.http)] {
+        let others = ["--consumers", "127.0.0.1:0", "--http", "127.0.0.1:0"]
+        let second = try RelayRun.start(
+          others + [option, "\(address)"], in: directory, name: "second")
+        #expect(try second.waitForEnd() == 75)
+        #expect(second.errors.contains("port \(address.port) is in use"))
+        #expect(second.errors.contains(option))
+        #expect(second.errors.split(separator: "\n").count == 1)
+      }
+    }
+  }
+
+  @Test(
+    "a wrong command line is one line and exit code 64",
+    arguments: [
+      ["--agent", "192.0.2.1:1"], ["--agent", "nowhere"], ["--hold", "-1"], ["--nothing"],
+      ["--spawn-agent", "'open"], ["--viewer-key", "short"], ["word"],
+    ])
+  func usage(arguments: [String]) throws {
+    try withTestDirectory { directory in
+      let relay = try RelayRun.start(arguments, in: directory)
+      #expect(try relay.waitForEnd() == 64)
+      #expect(relay.errors.split(separator: "\n").count == 1)
+    }
+  }
+}
+
+private enum RelayDoor {
+  /// As many as may wait to greet; the limit itself is tested with the antechamber.
+  static let ungreeted = 64
+}

@@ -1,0 +1,128 @@
+import Glibc
+import Posix
+import Report
+import TestSupport
+import Testing
+import Wire
+
+/// The relay as its agent's parent.
+@Suite struct SpawnTests {
+  /// A free port on which nobody listens.
+  private func freePort() throws -> SocketAddress {
+    let socket = try TCPSocket.listen(
+      on: SocketAddress(bytes: [127, 0, 0, 1], port: 0), backlog: 1)
+    return try #require(SocketAddress.local(of: socket.raw))
+  }
+
+  private func status(_ relay: RelayRun) throws -> String { try relay.get("/api/v1/status") }
+
+  @Test(
+    "an agent whose end is final ends the relay with its code",
+    arguments: [0, 64, 77])
+  func finalEnds(code: Int32) throws {
+    try withTestDirectory { directory in
+      let relay = try RelayRun(
+        ["--agent", "\(try freePort())", "--spawn-agent", "sh -c 'exit \(code)'"], in: directory)
+      #expect(try relay.process.waitForEnd() == code)
+    }
+  }
+
+  @Test(
+    "an agent that dies otherwise is named in the status and started again",
+    arguments: [
+      ("exit 86", "ended by its memory limit (exit 86)"), ("kill -9 $$", "killed by SIGKILL"),
+      ("exit 69", "a needed service is missing (exit 69)"),
+    ])
+  func otherEnds(command: String, words: String) throws {
+    try withTestDirectory { directory in
+      let script = "echo x >> \(directory.file("starts")); \(command)"
+      let relay = try RelayRun(
+        ["--agent", "\(try freePort())", "--spawn-agent", "sh -c '\(script)'"], in: directory)
+      defer { relay.process.end() }
+      try waitUntil("the words") { try status(relay).contains(words) }
+      try waitUntil("three starts") { try readFile(directory.file("starts")).count >= 6 }
+    }
+  }
+
+  @Test("an agent that dies at once again and again is a crash loop, said in the status")
+  func crashLoop() throws {
+    try withTestDirectory { directory in
+      let relay = try RelayRun(
+        ["--agent", "\(try freePort())", "--spawn-agent", "sh -c 'exit 1'"], in: directory)
+      defer { relay.process.end() }
+      try waitUntil("the crash loop", within: .seconds(15)) {
+        try status(relay).contains("\"crash_loop\":true")
+      }
+    }
+  }
+
+  @Test("a program that is not there is named")
+  func missingProgram() throws {
+    try withTestDirectory { directory in
+      let relay = try RelayRun(
+        ["--agent", "\(try freePort())", "--spawn-agent", "/no/such/agent"], in: directory)
+      defer { relay.process.end() }
+      try waitUntil("the reason") {
+        try status(relay).contains("cannot be started: no such file or directory")
+      }
+    }
+  }
+
+  @Test("nothing is started while somebody answers, and an adopted agent's last words are read")
+  func adopted() throws {
+    try withTestDirectory { directory in
+      let agent = try ScriptedAgent(token: RelayRun.token(in: directory))
+      let relay = try RelayRun(
+        [
+          "--agent", "\(agent.address)", "--spawn-agent",
+          "sh -c 'echo x >> \(directory.file("starts"))'",
+        ], in: directory)
+      defer { relay.process.end() }
+      let link = try agent.begin(instance: 5, pid: 1_000_001)
+      let consumer = try ScriptedPeer.consumer(of: relay.consumers)
+      try consumer.receiveState(.starting)
+      try link.sendPacket([0, 0, 0, 1, 0x65], pts: 1, isKeyframe: true)
+      try consumer.receiveState(.live)
+      let file = try LastWords.open(in: RuntimeDirectory(path: directory.file("porthole")))
+      LastWords(pid: 1_000_001, instance: 5, code: 86, text: "malloc").write(to: file.raw)
+      shutdown(link.socket.raw, Int32(SHUT_RDWR))
+      _ = try consumer.receive("the cause", within: .seconds(1)) { raw -> Bool? in
+        guard case .sessionState(.interrupted, _, _, let text) = try? Message(raw),
+          text == "ended by its memory limit (exit 86): malloc"
+        else { return nil }
+        return true
+      }
+      #expect(access(directory.file("starts"), F_OK) != 0)
+    }
+  }
+
+  @Test("a relay that is killed leaves its agent alive, and one that is ended does not")
+  func survival() throws {
+    try withTestDirectory { directory in
+      let pidFile = directory.file("pid")
+      let arguments = [
+        "--agent", "\(try freePort())", "--spawn-agent",
+        "sh -c 'echo $$ > \(pidFile).new; mv \(pidFile).new \(pidFile); exec sleep 60'",
+      ]
+      func agentPid() throws -> pid_t {
+        try waitUntil("the agent's pid") { () -> pid_t? in
+          guard access(pidFile, F_OK) == 0 else { return nil }
+          return pid_t(
+            String(decoding: try readFile(pidFile), as: UTF8.self).filter(\.isNumber))
+        }
+      }
+      let first = try RelayRun(arguments, in: directory, name: "first")
+      let orphan = try agentPid()
+      first.process.signal(SIGKILL)
+      try first.process.waitForEnd()
+      #expect(kill(orphan, 0) == 0)
+      #expect(kill(orphan, SIGKILL) == 0)
+      unlink(pidFile)
+      let second = try RelayRun(arguments, in: directory, name: "second")
+      let child = try agentPid()
+      second.process.signal(SIGINT)
+      #expect(try second.process.waitForEnd() == 0)
+      #expect(kill(child, 0) != 0)
+    }
+  }
+}

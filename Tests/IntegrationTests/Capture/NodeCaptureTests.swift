@@ -1,0 +1,200 @@
+import CPipeWire
+import Glibc
+import Posix
+import TestSupport
+import Testing
+
+@testable import CaptureAgent
+@testable import PipeWire
+
+/// What a node's pictures become, with a real daemon and session manager between the two ends.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct NodeCaptureTests {
+  @Test func `rows are read where stride and offset say, and nothing else is`() throws {
+    try withScreen { scene, screen, _ in
+      try scene.run(until: "a frame", step: { screen.present(.init(color: 0x0a00_0000)) }) {
+        !scene.seen.isEmpty
+      }
+      let frame = try #require(scene.seen.first)
+      #expect([frame.width, frame.height] == [320, 200])
+      #expect(frame.column == (0..<200).map { 0x0a00_0000 + UInt32($0 << 12) })
+      #expect(scene.sizes.first == [320, 200])
+    }
+  }
+
+  @Test func `a crop moves the first pixel and the size, and damage is counted from it`() throws {
+    try withScreen { scene, screen, _ in
+      let crop = Rectangle(x: 40, y: 30, width: 100, height: 50)
+      let damage = [
+        Rectangle(x: 50, y: 40, width: 4, height: 4), Rectangle(x: 60, y: 50, width: 2, height: 2),
+      ]
+      try scene.run(
+        until: "two frames", step: { screen.present(.init(crop: crop, damage: damage)) }
+      ) { scene.seen.count >= 2 }
+      let frame = scene.seen[1]
+      #expect([frame.width, frame.height] == [100, 50])
+      #expect(frame.column == (30..<80).map { UInt32($0 << 12) + 40 })
+      #expect(scene.seen[0].damage == nil, "nothing was seen before the first frame")
+      #expect(frame.damage == Rectangle(x: 10, y: 10, width: 12, height: 12))
+    }
+  }
+
+  @Test(arguments: [
+    ScreenProducer.Picture(chunkFlags: 1), .init(size: 0), .init(stride: 320 * 4 - 4),
+    .init(stride: -1280), .init(offset: 1 << 20), .init(size: .max), .init(size: 100_000),
+  ])
+  func `a buffer that holds no whole picture is counted and given back`(
+    _ broken: ScreenProducer.Picture
+  ) throws {
+    try withScreen { scene, screen, _ in
+      var sent = 0
+      try scene.run(
+        until: "rejections", step: { if screen.present(broken) { sent += 1 } }
+      ) { scene.counts.rejected >= 6 }
+      #expect(scene.seen.isEmpty)
+      try scene.run(until: "a frame", step: { screen.present(.init()) }) { !scene.seen.isEmpty }
+    }
+  }
+
+  @Test func `a hundred frames pass through two or three buffers, in order`() throws {
+    try withScreen { scene, screen, _ in
+      try scene.run(until: "100 frames", step: { screen.present(.init()) }) {
+        scene.seen.count >= 100
+      }
+      #expect(zip(scene.seen, scene.seen.dropFirst()).allSatisfy { $0.pts < $1.pts })
+      #expect(scene.end == nil)
+    }
+  }
+
+  @Test func `a new size is announced and captured, and a frame of the old one stays readable`()
+    throws
+  {
+    try withScreen { scene, screen, _ in
+      scene.keepsFrame = true
+      try scene.run(until: "a frame to keep", step: { screen.present(.init(color: 0x7700_0000)) }) {
+        scene.kept != nil
+      }
+      try screen.resize(width: 160, height: 120)
+      try scene.run(until: "a smaller frame", step: { screen.present(.init()) }) {
+        scene.seen.last?.width == 160
+      }
+      #expect(scene.sizes == [[320, 200], [160, 120]])
+      var first: UInt32 = 0
+      try scene.kept?.withRows(0..<1) { first = $0.loadUnaligned(as: UInt32.self) }
+      #expect(first == 0x7700_0000)
+      #expect(scene.end == nil)
+    }
+  }
+
+  @Test func `a still screen is alive without a frame`() throws {
+    try withScreen { scene, _, _ in
+      try scene.run(until: "a format") { !scene.sizes.isEmpty }
+      // Longer than a stream without buffers is borne with.
+      let end = MonotonicClock.now() + 2_000_000_000
+      try scene.run(until: "two seconds") { MonotonicClock.now() > end }
+      #expect(scene.isAlive)
+      #expect(scene.seen.isEmpty)
+    }
+  }
+
+  // A session manager links a stream that lost its node to the next best one: a camera's picture
+  // would be broadcast as the screen's.
+  @Test func `no camera takes the place of a screen that went away`() throws {
+    try withTestDirectory { directory in
+      let daemon = try PipeWireDaemon(in: directory)
+      let scene = try CaptureScene()
+      let camera = try ScreenProducer(
+        loop: scene.loop.raw, remote: daemon.connect(), name: "test-camera", role: "Camera",
+        width: 640, height: 480)
+      var screen: ScreenProducer? = try ScreenProducer(
+        loop: scene.loop.raw, remote: daemon.connect(), name: "test-screen", role: "Screen",
+        width: 320, height: 200)
+      try scene.start(node: "test-screen", of: daemon)
+      let present = {
+        _ = camera.present(.init())
+        _ = screen?.present(.init())
+      }
+      try scene.run(until: "a frame", step: present) { !scene.seen.isEmpty }
+      screen = nil
+      try scene.run(until: "the end", step: present) { scene.end != nil }
+      #expect(scene.end?.code == .finished)
+      // Time enough for a session manager to change its mind.
+      let end = MonotonicClock.now() + 1_000_000_000
+      try scene.run(until: "a second", step: present) { MonotonicClock.now() > end }
+      #expect(scene.seen.allSatisfy { $0.width == 320 })
+      #expect(scene.sizes == [[320, 200]])
+      #expect(!scene.isAlive)
+    }
+  }
+
+  @Test func `a daemon that dies is named as what is missing`() throws {
+    try withTestDirectory { directory in
+      let daemon = try PipeWireDaemon(in: directory)
+      let scene = try CaptureScene()
+      let screen = try ScreenProducer(
+        loop: scene.loop.raw, remote: daemon.connect(), name: "test-screen", role: "Screen",
+        width: 320, height: 200)
+      try scene.start(node: "test-screen", of: daemon)
+      try scene.run(until: "a frame", step: { screen.present(.init()) }) { !scene.seen.isEmpty }
+      daemon.daemon.signal(SIGKILL)
+      try scene.run(until: "the end") { scene.end != nil }
+      #expect(scene.end?.code == .unavailable)
+      #expect(scene.end?.text == "PipeWire's daemon is gone")
+    }
+  }
+
+  @Test func `a node that is not there is named`() throws {
+    try withTestDirectory { directory in
+      let daemon = try PipeWireDaemon(in: directory)
+      let scene = try CaptureScene()
+      try scene.startAtOnce(node: "nobody", of: daemon)
+      try scene.run(until: "the end") { scene.end != nil }
+      #expect(scene.end?.code == .unavailable)
+      #expect(scene.end?.text.contains("nobody") == true)
+    }
+  }
+
+  // PipeWire 0.3.65 forgets what a consumer held that left: each round has a producer of its own.
+  @Test func `twenty starts and stops leave no descriptor behind`() throws {
+    try withTestDirectory { directory in
+      let daemon = try PipeWireDaemon(in: directory)
+      let scene = try CaptureScene()
+      var before = 0
+      for round in 0..<20 {
+        if round == 2 { before = openDescriptors() }
+        let screen = try ScreenProducer(
+          loop: scene.loop.raw, remote: daemon.connect(), name: "screen-\(round)", role: "Screen",
+          width: 320, height: 200)
+        try scene.start(node: "screen-\(round)", of: daemon)
+        let count = scene.seen.count
+        try scene.run(until: "a frame", step: { screen.present(.init()) }) {
+          scene.seen.count > count
+        }
+        scene.stop()
+      }
+      #expect(openDescriptors() <= before)
+    }
+  }
+
+  private func withScreen(_ body: (CaptureScene, ScreenProducer, PipeWireDaemon) throws -> Void)
+    throws
+  {
+    try withTestDirectory { directory in
+      let daemon = try PipeWireDaemon(in: directory)
+      let scene = try CaptureScene()
+      let screen = try ScreenProducer(
+        loop: scene.loop.raw, remote: daemon.connect(), name: "test-screen", role: "Screen",
+        width: 320, height: 200)
+      try scene.start(node: "test-screen", of: daemon)
+      try body(scene, screen, daemon)
+      scene.stop()
+    }
+  }
+}
+
+private func openDescriptors() -> Int {
+  guard let folder = opendir("/proc/self/fd") else { return 0 }
+  defer { closedir(folder) }
+  var count = 0
+  while readdir(folder) != nil { count += 1 }
+  return count
+}

@@ -1,0 +1,59 @@
+import Glibc
+import Posix
+import TestSupport
+
+/// A PipeWire daemon of one test with its session manager, gone with the value.
+final class PipeWireDaemon {
+  let daemon: ProcessRun
+  private let bus: ProcessRun
+  private let sessionManager: ProcessRun
+  private let socketPath: String
+
+  init(in directory: TestDirectory) throws {
+    // A bus that starts nothing by itself; the session manager does not run without one.
+    let configuration = """
+      <busconfig><type>session</type><listen>unix:path=\(directory.file("bus"))</listen>
+      <policy context="default"><allow send_destination="*" eavesdrop="true"/>
+      <allow eavesdrop="true"/><allow own="*"/></policy></busconfig>
+      """
+    try write(configuration, to: directory.file("bus.conf"))
+    bus = try ProcessRun(
+      "dbus-daemon", ["--config-file=\(directory.file("bus.conf"))", "--nofork", "--nopidfile"],
+      in: directory)
+    let environment = [
+      "XDG_RUNTIME_DIR": directory.path, "XDG_STATE_HOME": directory.file("state"),
+      "XDG_CONFIG_HOME": directory.file("config"), "PIPEWIRE_RUNTIME_DIR": "",
+      "PIPEWIRE_REMOTE": "", "DISPLAY": "",
+      "DBUS_SESSION_BUS_ADDRESS": "unix:path=\(directory.file("bus"))",
+    ]
+    let socketPath = directory.file("pipewire-0")
+    self.socketPath = socketPath
+    try waitUntil("session bus") { access(directory.file("bus"), F_OK) == 0 ? () : nil }
+    daemon = try ProcessRun("pipewire", environment: environment, in: directory)
+    try waitUntil("PipeWire's socket") { access(socketPath, F_OK) == 0 ? () : nil }
+    sessionManager = try ProcessRun("wireplumber", environment: environment, in: directory)
+  }
+
+  /// A connection for a client, as the portal hands one out.
+  func connect() throws -> OwnedFD {
+    let socket = OwnedFD(
+      try check(Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0), "socket"))
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: socketPath.utf8) }
+    let length = socklen_t(MemoryLayout<sockaddr_un>.size)
+    try check(
+      withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          Glibc.connect(socket.raw, $0, length)
+        }
+      }, "connect")
+    return socket
+  }
+}
+
+func write(_ text: String, to path: String) throws {
+  let file = OwnedFD(try check(open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600), "open"))
+  try check(
+    Array(text.utf8).withUnsafeBytes { Glibc.write(file.raw, $0.baseAddress, $0.count) }, "write")
+}

@@ -1,0 +1,128 @@
+import Glibc
+import Report
+import TestSupport
+import Testing
+
+@testable import CaptureAgent
+
+/// The portal's whole conversation, on a real desktop with a real backend.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct PortalTests {
+  @Test func `a screen is granted, captured, kept for the next start, and granted again`() throws {
+    try withDesktop { desktop, directory in
+      try desktop.show("window=counter")
+      let token = RestoreToken(path: directory.file("state/token"))
+      for _ in 0..<2 {
+        let scene = try CaptureScene()
+        start(scene, token: token)
+        try scene.run(until: "ten frames") { scene.seen.count >= 10 }
+        #expect(scene.sizes == [[1280, 720]])
+        #expect(scene.seen.allSatisfy { $0.width == 1280 && $0.height == 720 })
+        #expect(token.load() != nil)
+        scene.stop()
+        #expect(!scene.isAlive)
+      }
+    }
+  }
+
+  @Test func `a token that the portal cannot read costs a question, not the start`() throws {
+    try withDesktop { desktop, directory in
+      try desktop.show("window=counter")
+      let token = RestoreToken(path: directory.file("token"))
+      try token.save("no token of this desktop")
+      let scene = try CaptureScene()
+      start(scene, token: token)
+      try scene.run(until: "a frame") { !scene.seen.isEmpty }
+      #expect(token.load() != "no token of this desktop")
+      scene.stop()
+    }
+  }
+
+  @Test(arguments: [
+    ("wlr", ExitCode.finished, "node is gone"), ("sway", .finished, "node is gone"),
+    ("pipewire", .unavailable, "PipeWire's daemon"), ("dbus", .unavailable, "session bus"),
+    ("wireplumber", .unavailable, "session manager"),
+  ])
+  func `what dies under a running capture is told from the rest, and no camera steps in`(
+    _ victim: String, _ code: ExitCode, _ words: String
+  ) throws {
+    try withDesktop { desktop, _ in
+      try desktop.show("window=counter")
+      try desktop.show("camera")
+      let scene = try CaptureScene()
+      start(scene)
+      try scene.run(until: "a frame") { !scene.seen.isEmpty }
+      kill(try desktop.pid(of: victim), SIGKILL)
+      try scene.run(until: "the end") { scene.end != nil }
+      #expect(scene.end?.code == code)
+      #expect(scene.end?.text.contains(words) == true, "\(String(describing: scene.end))")
+      #expect(scene.sizes == [[1280, 720]])
+      #expect(!scene.isAlive)
+    }
+  }
+
+  @Test func `a user who declines is told from a desktop that cannot ask`() throws {
+    try withDesktop { desktop, directory in
+      kill(try desktop.pid(of: "wlr"), SIGKILL)
+      let broken = try CaptureScene()
+      start(broken)
+      try broken.run(until: "the end") { broken.end != nil }
+      #expect(broken.end?.code == .unavailable)
+      #expect(broken.end?.text.contains("backend") == true)
+
+      let configuration = directory.file("declining")
+      try write("[screencast]\nchooser_type=simple\nchooser_cmd=/bin/false\n", to: configuration)
+      let backend = try ProcessRun(
+        "/usr/libexec/xdg-desktop-portal-wlr", ["-c", configuration],
+        environment: desktop.environment.merging(["WAYLAND_DISPLAY": "screencopy"]) { $1 },
+        in: directory)
+      defer { backend.end() }
+      // Until the backend is on the bus again, it is still the one that cannot ask.
+      try waitUntil(
+        "an answer from the user",
+        isTrue: {
+          let scene = try CaptureScene()
+          start(scene)
+          try scene.run(until: "the end") { scene.end != nil }
+          return scene.end?.code == .notAllowed && scene.end?.text.contains("declined") == true
+        })
+    }
+  }
+
+  @Test func `a bus without a portal, and no bus at all, are named`() throws {
+    try withDesktop { desktop, directory in
+      kill(try desktop.pid(of: "portal"), SIGKILL)
+      let scene = try CaptureScene()
+      start(scene)
+      try scene.run(until: "the end") { scene.end != nil }
+      #expect(scene.end?.code == .unavailable)
+      #expect(scene.end?.text.contains("xdg-desktop-portal") == true)
+
+      setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=\(directory.file("nowhere"))", 1)
+      let other = try CaptureScene()
+      start(other)
+      try other.run(until: "the end") { other.end != nil }
+      #expect(other.end?.code == .unavailable)
+      #expect(other.end?.text.contains("no session bus") == true)
+    }
+  }
+
+  private func start(_ scene: CaptureScene, token: RestoreToken? = nil) {
+    scene.start { loop, slot, onEvent in
+      var wishes = ScreenCastPortal.Wishes()
+      wishes.token = token
+      return PortalSource(
+        loop: loop, slot: slot, wishes: wishes, frameRate: 30, onEvent: onEvent)
+    }
+  }
+
+  /// The bus is found by the environment, which nothing but this suite looks at.
+  private func withDesktop(_ body: (DesktopSession, TestDirectory) throws -> Void) throws {
+    try withTestDirectory { directory in
+      let desktop = try DesktopSession(in: directory, size: (1280, 720))
+      let bus = try #require(desktop.environment["DBUS_SESSION_BUS_ADDRESS"])
+      setenv("DBUS_SESSION_BUS_ADDRESS", bus, 1)
+      defer { unsetenv("DBUS_SESSION_BUS_ADDRESS") }
+      try body(desktop, directory)
+    }
+  }
+}

@@ -1,0 +1,208 @@
+import CLinux
+import CPipeWire
+import Glibc
+import PipeWire
+import Posix
+
+/// A compositor's half of a screencast: a PipeWire node that hands out memfds, as the real ones do.
+/// What it says of a picture is the test's to choose.
+final class ScreenProducer {
+  /// What goes beside the pixels.
+  struct Picture {
+    var color: UInt32 = 0
+    var offset: UInt32 = 0
+    var stride: Int32?
+    var size: UInt32?
+    var chunkFlags: Int32 = 0
+    var crop: Rectangle?
+    var damage: [Rectangle] = []
+  }
+
+  /// Bytes at the end of each row that are no pixels.
+  static let rowGap = 64
+  /// Bytes before the first row that are no pixels.
+  static let headGap = 128
+
+  let name: String
+  private let context: OpaquePointer
+  private let core: OpaquePointer
+  private let stream: OpaquePointer
+  private let events = UnsafeMutablePointer<pw_stream_events>.allocate(capacity: 1)
+  private let hook = UnsafeMutablePointer<spa_hook>.allocate(capacity: 1)
+  private var width: Int
+  private var height: Int
+  private(set) var isStreaming = false
+
+  /// `loop` is a `pw_loop` that the test runs.
+  init(
+    loop: UnsafeMutablePointer<pw_loop>, remote: consuming OwnedFD, name: String, role: String,
+    width: Int, height: Int
+  ) throws {
+    self.name = name
+    self.width = width
+    self.height = height
+    context = pw_context_new(loop, nil, 0)
+    core = pw_context_connect_fd(context, remote.release(), nil, 0)
+    let properties = pw_properties_new_string("")
+    for (key, value) in [
+      (PW_KEY_MEDIA_CLASS, "Video/Source"), (PW_KEY_MEDIA_ROLE, role), (PW_KEY_NODE_NAME, name),
+    ] { pw_properties_set(properties, key, value) }
+    stream = pw_stream_new(core, name, properties)
+    hook.initialize(to: spa_hook())
+    events.initialize(to: Self.events)
+    pw_stream_add_listener(stream, hook, events, Unmanaged.passUnretained(self).toOpaque())
+    let flags = PW_STREAM_FLAG_DRIVER.rawValue | PW_STREAM_FLAG_ALLOC_BUFFERS.rawValue
+    try withFormat { format in
+      var format = format
+      try check(
+        pw_stream_connect(
+          stream, SPA_DIRECTION_OUTPUT, UInt32.max, pw_stream_flags(rawValue: flags), &format, 1),
+        "pw_stream_connect")
+    }
+  }
+
+  deinit {
+    // Takes the buffers away, by `remove`.
+    pw_stream_disconnect(stream)
+    spa_hook_remove(hook)
+    pw_stream_destroy(stream)
+    pw_core_disconnect(core)
+    pw_context_destroy(context)
+    hook.deallocate()
+    events.deallocate()
+  }
+
+  /// Offers another size, as a compositor does whose output changed.
+  func resize(width: Int, height: Int) throws {
+    self.width = width
+    self.height = height
+    try withFormat { format in
+      var format = format
+      try check(pw_stream_update_params(stream, &format, 1), "pw_stream_update_params")
+    }
+  }
+
+  /// Sends one picture, if the consumer left a buffer for it.
+  @discardableResult
+  func present(_ picture: Picture) -> Bool {
+    guard isStreaming, let buffer = pw_stream_dequeue_buffer(stream) else { return false }
+    let data = buffer.pointee.buffer.pointee.datas
+    let pixels = data![0].data!
+    let stride = width * 4 + Self.rowGap
+    memset(pixels, 0xee, Int(data![0].maxsize))
+    for y in 0..<height {
+      let row = (pixels + Self.headGap + y * stride).assumingMemoryBound(to: UInt32.self)
+      for x in 0..<width { row[x] = picture.color &+ UInt32(y << 12 | x) }
+    }
+    data![0].chunk.pointee = spa_chunk(
+      offset: UInt32(Self.headGap) + picture.offset, size: picture.size ?? UInt32(stride * height),
+      stride: picture.stride ?? Int32(stride), flags: picture.chunkFlags)
+    fillMetas(of: buffer.pointee.buffer, picture)
+    pw_stream_queue_buffer(stream, buffer)
+    pw_stream_trigger_process(stream)
+    return true
+  }
+
+  private func fillMetas(of buffer: UnsafeMutablePointer<spa_buffer>, _ picture: Picture) {
+    if let header = meta(SPA_META_Header, of: buffer, as: spa_meta_header.self) {
+      header.pointee.pts = MonotonicClock.now()
+      header.pointee.flags = 0
+    }
+    if let crop = meta(SPA_META_VideoCrop, of: buffer, as: spa_meta_region.self) {
+      crop.pointee.region = spa_region(
+        picture.crop ?? Rectangle(x: 0, y: 0, width: width, height: height))
+    }
+    if let damage = meta(SPA_META_VideoDamage, of: buffer, as: spa_meta_region.self) {
+      for (index, region) in picture.damage.enumerated() {
+        damage[index].region = spa_region(region)
+      }
+      damage[picture.damage.count].region = spa_region()
+    }
+  }
+
+  private func withFormat(_ body: (UnsafePointer<spa_pod>?) throws -> Void) throws {
+    try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { space in
+      var builder = spa_pod_builder()
+      spa_pod_builder_init(&builder, space.baseAddress, UInt32(space.count))
+      var info = spa_video_info_raw()
+      info.format = SPA_VIDEO_FORMAT_BGRx
+      info.size = spa_rectangle(width: UInt32(width), height: UInt32(height))
+      info.framerate = spa_fraction(num: 30, denom: 1)
+      try body(spa_format_video_raw_build(&builder, SPA_PARAM_EnumFormat.rawValue, &info))
+    }
+  }
+
+  private func askForBuffers() {
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2048) { space in
+      var builder = spa_pod_builder()
+      spa_pod_builder_init(&builder, space.baseAddress, UInt32(space.count))
+      var wish = ph_buffer_wish(
+        count: 8, min_count: 2, max_count: 16, data_types: 1 << Int32(SPA_DATA_MemFd.rawValue))
+      let region = Int32(MemoryLayout<spa_meta_region>.size)
+      let header = Int32(MemoryLayout<spa_meta_header>.size)
+      var params = [
+        ph_build_buffers(&builder, &wish),
+        ph_build_meta(&builder, SPA_META_Header.rawValue, header, header),
+        ph_build_meta(&builder, SPA_META_VideoCrop.rawValue, region, region),
+        ph_build_meta(&builder, SPA_META_VideoDamage.rawValue, 4 * region, region),
+      ]
+      pw_stream_update_params(stream, &params, UInt32(params.count))
+    }
+  }
+
+  private func add(_ buffer: UnsafeMutablePointer<pw_buffer>) {
+    let byteCount = Self.headGap + (width * 4 + Self.rowGap) * height
+    let fd = memfd_create("screen", UInt32(MFD_CLOEXEC))
+    ftruncate(fd, byteCount)
+    let data = buffer.pointee.buffer.pointee.datas!
+    data[0].type = SPA_DATA_MemFd.rawValue
+    data[0].flags = UInt32(SPA_DATA_FLAG_READWRITE)
+    data[0].fd = Int64(fd)
+    data[0].mapoffset = 0
+    data[0].maxsize = UInt32(byteCount)
+    data[0].data = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+  }
+
+  private func remove(_ buffer: UnsafeMutablePointer<pw_buffer>) {
+    let data = buffer.pointee.buffer.pointee.datas![0]
+    munmap(data.data, Int(data.maxsize))
+    close(Int32(data.fd))
+  }
+
+  private static var events: pw_stream_events {
+    var events = pw_stream_events()
+    events.version = UInt32(PW_VERSION_STREAM_EVENTS)
+    events.state_changed = { context, _, state, _ in
+      producer(context).isStreaming = state == PW_STREAM_STATE_STREAMING
+    }
+    events.param_changed = { context, id, param in
+      if id == SPA_PARAM_Format.rawValue, param != nil { producer(context).askForBuffers() }
+    }
+    events.add_buffer = { context, buffer in producer(context).add(buffer!) }
+    events.remove_buffer = { context, buffer in producer(context).remove(buffer!) }
+    return events
+  }
+}
+
+private func producer(_ context: UnsafeMutableRawPointer?) -> ScreenProducer {
+  Unmanaged<ScreenProducer>.fromOpaque(context!).takeUnretainedValue()
+}
+
+private func check(_ result: Int32, _ call: String) throws {
+  if result < 0 { throw PosixError(call, code: -result) }
+}
+
+private func meta<Meta>(
+  _ type: spa_meta_type, of buffer: UnsafeMutablePointer<spa_buffer>, as: Meta.Type
+) -> UnsafeMutablePointer<Meta>? {
+  spa_buffer_find_meta_data(buffer, type.rawValue, MemoryLayout<Meta>.size)?
+    .assumingMemoryBound(to: Meta.self)
+}
+
+extension spa_region {
+  fileprivate init(_ region: Rectangle) {
+    self.init(
+      position: spa_point(x: Int32(region.x), y: Int32(region.y)),
+      size: spa_rectangle(width: UInt32(region.width), height: UInt32(region.height)))
+  }
+}
