@@ -4,25 +4,32 @@ import Report
 /// The screen as MPEG-TS: muxed once, read by any number of players.
 final class ContainerOutput {
   let stream = Stream()
-  /// Called for each reader at the end of a session, which in a container is the end of the file.
+  /// Called at the end of a session, which in a container is the end of the file.
   var finished: (() -> Void)?
 
   private let muxer: TransportStreamMuxer
-  private var start: Int64?
+  private var repeater = PictureRepeater()
+  private var clock = ContainerClock()
   private var failures = RepeatedError("MPEG-TS")
 
   init() throws(MuxerError) {
     muxer = try TransportStreamMuxer()
   }
 
-  /// Muxes one access unit; what libavformat refuses is counted and left out.
-  func put(_ accessUnit: ArraySlice<UInt8>, kind: Packet.Kind, pts: Int64, now: Moment) {
-    // TS has 33 bits of time: begin near 0, so that they last for 26 hours.
-    let start = start ?? pts
-    self.start = start
+  /// Muxes one access unit; what libavformat refuses is counted and left out. `frame` is the
+  /// interval between two pictures at full rate.
+  func put(
+    _ accessUnit: ArraySlice<UInt8>, kind: Packet.Kind, pts: Int64, frame: Duration, now: Moment
+  ) {
+    let pair = repeater.pair(for: accessUnit)
+    let spacing = pair.repeated == nil ? frame : frame / 2
     do {
-      let bytes = try unsafe accessUnit.withUnsafeBytes {
-        try unsafe muxer.mux($0, pts: pts - start, isKeyframe: kind == .keyframe)
+      var bytes = try muxer.mux(
+        pair.accessUnit.span, time: clock.time(of: pts, spacing: spacing),
+        isKeyframe: kind == .keyframe)
+      if let repeated = pair.repeated {
+        bytes += try muxer.mux(
+          repeated.span, time: clock.timeAfter(spacing: spacing), isKeyframe: false)
       }
       stream.put(Packet(kind: kind, pts: pts, bytes: SharedBytes(bytes)), now: now)
     } catch {

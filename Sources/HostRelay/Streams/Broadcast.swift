@@ -103,14 +103,15 @@ final class Broadcast {
     let kind: Packet.Kind = isSound ? .sound : isKeyframe ? .keyframe : .picture
     packets.put(raw.packet(kind, stamp: stamp), now: now)
     if description.source == .screen, description.codec == .h264 {
-      container.put(raw.payload, kind: kind, pts: stamp.pts, now: now)
+      container.put(
+        raw.payload, kind: kind, pts: stamp.pts, frame: description.frameInterval, now: now)
     }
     if isKeyframe { keyframePassed() }
   }
 
   func linkLost(_ end: LinkEnd) {
     figures = nil
-    if case .finished(let code, let text) = end, code.endsBroadcast {
+    if case .finished(let code, let text) = end, end.endsBroadcast {
       finish(code, text)
     } else {
       session.linkLost("\(end)", now: .now)
@@ -209,16 +210,6 @@ final class Broadcast {
   private func put(_ message: Message) {
     packets.put(
       Packet(kind: .message, pts: 0, bytes: SharedBytes(message.encoded())), now: .now)
-  }
-}
-
-extension FinishCode {
-  /// Whether an agent that says this has ended the broadcast; otherwise another one may go on.
-  var endsBroadcast: Bool {
-    switch self {
-    case .finished, .revoked, .sourceEnded, .refused: true
-    default: false
-    }
   }
 }
 
