@@ -160,7 +160,7 @@ final class Ingest {
       Log.note("link \(linkNumber): agent \(agent.pid): \(end)")
       self.agent = nil
       events.lost(end)
-      explainByLastWords(of: agent)
+      if !end.endsBroadcast { explainByLastWords(of: agent) }
     } else {
       complain(end)
     }
