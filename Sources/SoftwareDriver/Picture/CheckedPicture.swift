@@ -117,17 +117,18 @@ struct CheckedPicture {
 extension CheckedPicture {
   /// The picture as the encoder takes it; the first time makes the reconstruction's memory.
   func job() throws(DriverError) -> PictureJob {
-    let count = Int(slice.num_macroblocks)
+    let columns = Int(sequence.picture_width_in_mbs)
+    let rows = Int(sequence.picture_height_in_mbs)
     let memory: Reconstruction
-    if let kept = reconstruction.reconstruction, kept.hashes.count == count {
+    if let kept = reconstruction.reconstruction, kept.has(columns: columns, rows: rows) {
       memory = kept
     } else {
-      memory = try Reconstruction(macroblockCount: count)
+      memory = try Reconstruction(columns: columns, rows: rows)
       reconstruction.reconstruction = memory
     }
     var from: PictureJob.Reference?
     if let reference, let known = reference.reconstruction {
-      guard known.hashes.count == count else { throw .invalidParameter }
+      guard known.has(columns: columns, rows: rows) else { throw .invalidParameter }
       from = PictureJob.Reference(view: reference.view, memory: known)
     }
     let offsets = PictureJob.DeblockingOffsets(

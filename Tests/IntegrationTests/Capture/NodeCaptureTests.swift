@@ -157,6 +157,25 @@ import Testing
     }
   }
 
+  // A loop that nobody had entered let the data thread run the callbacks itself, between two runs
+  // and on the way out.
+  @Test func `pictures that come while the loop does not run wait for it`() throws {
+    try withScreen { scene, screen, _ in
+      try scene.run(until: "a frame", step: { screen.present(.init()) }) { !scene.seen.isEmpty }
+      var before = scene.counts
+      var isSent = false
+      let send = {
+        before = scene.counts
+        isSent = screen.present(.init())
+      }
+      try scene.run(until: "a free buffer", step: send) { isSent }
+      // The data thread needs no loop of ours to see the picture.
+      _ = poll(nil, 0, 100)
+      #expect(scene.counts == before)
+      try scene.run(until: "the picture") { scene.counts.taken > before.taken }
+    }
+  }
+
   @Test func `a daemon that dies is named as what is missing`() throws {
     try withTestDirectory { directory in
       let daemon = try PipeWireDaemon(in: directory)
