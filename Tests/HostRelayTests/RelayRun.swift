@@ -8,37 +8,46 @@ struct RelayRun {
   let consumers: SocketAddress
   let http: SocketAddress
   let viewerKey: String
+  /// As printed, the first of them with `http`.
+  let viewerAddresses: [String]
   private let directory: TestDirectory
 
   /// Starts it with `arguments` and waits for its ready lines.
-  init(_ arguments: [String], in directory: TestDirectory, name: String = "relay") throws {
+  init(
+    _ arguments: [String], in directory: TestDirectory, name: String = "relay",
+    descriptors: Int? = nil
+  ) throws {
     self.directory = directory
     let run = try Self.start(
       ["--consumers", "127.0.0.1:0", "--http", "127.0.0.1:0"] + arguments, in: directory,
-      name: name)
+      name: name, descriptors: descriptors)
     process = run
-    let lines = try waitUntil("the relay's ready lines") { () -> [String]? in
-      let lines = run.output.split(separator: "\n").map(String.init)
-      if lines.count < 2, run.exitCode != nil { throw ProcessFailure(description: run.errors) }
-      return lines.count >= 2 ? lines : nil
+    let lines = try waitUntil("the relay's ready lines") { () -> [Substring]? in
+      let lines = run.output.split(separator: "\n")
+      if lines.last?.hasPrefix("consumers: ") == true { return lines }
+      if run.exitCode != nil { throw ProcessFailure(description: run.errors) }
+      return nil
     }
-    let viewer = lines[0].dropFirst("viewer address: http://".count)
-    let parts = viewer.split(separator: "/")
+    viewerAddresses = lines.dropLast().map { String($0.dropFirst("viewer address: ".count)) }
+    let parts = lines[0].dropFirst("viewer address: http://".count).split(separator: "/")
     guard let http = SocketAddress(String(parts[0])),
-      let consumers = SocketAddress(String(lines[1].dropFirst("consumers: ".count)))
+      let consumers = lines.last.flatMap({ SocketAddress(String($0.dropFirst(11))) })
     else { throw ProcessFailure(description: "unreadable: \(lines)") }
     self.http = http
     self.consumers = consumers
     viewerKey = String(parts[1].dropFirst("?key=".count))
   }
 
-  /// Starts it without waiting for anything.
+  /// Starts it without waiting for anything; with no more than so many `descriptors`, if given.
   static func start(
-    _ arguments: [String], in directory: TestDirectory, name: String = "relay"
+    _ arguments: [String], in directory: TestDirectory, name: String = "relay",
+    descriptors: Int? = nil
   ) throws -> ProcessRun {
-    try ProcessRun(
-      executable, arguments, name: name, environment: ["XDG_RUNTIME_DIR": directory.path],
-      in: directory)
+    var words = [executable] + arguments
+    if let descriptors { words = ["prlimit", "--nofile=\(descriptors)"] + words }
+    return try ProcessRun(
+      words[0], Array(words.dropFirst()), name: name,
+      environment: ["XDG_RUNTIME_DIR": directory.path], in: directory)
   }
 
   /// The token that relay and agent share in `directory`.

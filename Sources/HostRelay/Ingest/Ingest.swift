@@ -48,6 +48,8 @@ final class Ingest {
   private var startTime = Moment.now
   /// A lost agent that left no last words; it may still be there.
   private var unexplained: Greeting?
+  /// What the last agent said over its link when it ended, in full.
+  private var farewell: (pid: UInt32, code: FinishCode, text: String)?
   /// The end of a child whose link has not ended yet.
   private var earlyEnd: (ChildEnd, pid: Int32)?
   private var isClosing = false
@@ -77,7 +79,11 @@ final class Ingest {
     process?.ended = { [weak self] in self?.childEnded($0, pid: $1) }
   }
 
-  func start() { connect(after: .zero) }
+  func start() {
+    let otherwise = process == nil ? "" : ", and starts one where nobody answers"
+    Log.note("waits for an agent on \(address)\(otherwise)")
+    connect(after: .zero)
+  }
 
   /// Sends to the agent, if there is one.
   func send(_ message: Message) {
@@ -153,6 +159,7 @@ final class Ingest {
     agent = greeting
     complaint = nil
     unexplained = nil
+    farewell = nil
     events.greeted(greeting)
   }
 
@@ -160,8 +167,8 @@ final class Ingest {
     link = nil
     deliveredAt = nil
     if let agent {
-      Log.note("link \(linkNumber): agent \(agent.pid): \(end)")
       self.agent = nil
+      if case .finished(let code, let text) = end { farewell = (agent.pid, code, text) }
       events.lost(end)
       if !end.endsBroadcast, earlyEnd == nil { explainByLastWords(of: agent) }
     } else {
@@ -208,12 +215,13 @@ final class Ingest {
 
   private func childSettled(_ end: ChildEnd, pid: Int32) {
     let words = LastWords.read(from: directory).flatMap { $0.pid == UInt32(pid) ? $0 : nil }
-    let end = AgentEnd(end, lastWords: words)
+    let end = AgentEnd(end, text: fullText(words?.text, of: UInt32(pid)))
     guard end.finalCode == nil else {
       Log.note("agent \(pid): \(end.words)")
       isClosing = true
       retry.stop()
-      return events.final(end)
+      let told = farewell.flatMap { $0.pid == UInt32(pid) ? end.told($0.code, $0.text) : nil }
+      return events.final(told ?? end)
     }
     died("agent \(pid): \(end.words)", end)
     let delay = crashes.isLooping(now: .now) ? CrashWatch.delay : respawns.next()
@@ -230,8 +238,14 @@ final class Ingest {
       unexplained = agent
       return
     }
-    let end = AgentEnd(exitCode: words.code, text: words.text)
+    let end = AgentEnd(exitCode: words.code, text: fullText(words.text, of: agent.pid))
     died("agent \(agent.pid): \(end.words)", end)
+  }
+
+  /// The record of last words is short: what the link delivered before is preferred to it.
+  private func fullText(_ recorded: String?, of pid: UInt32) -> String {
+    guard let farewell, farewell.pid == pid, !farewell.text.isEmpty else { return recorded ?? "" }
+    return farewell.text
   }
 
   /// The port is closed and nothing was left: then it was killed.

@@ -36,6 +36,8 @@ final class Broadcast {
 
   private let hold: Duration?
   private var announced: Message?
+  /// What the log has of the session.
+  private var logged: (id: UInt64, state: SessionState)?
   private var clock = OutputClock()
   /// Streams of this link that have shown a keyframe; before it no picture passes.
   private var startedStreams: Set<UInt32> = []
@@ -111,10 +113,12 @@ final class Broadcast {
 
   func linkLost(_ end: LinkEnd) {
     figures = nil
+    let isRepeated = session.state == .interrupted
+    session.linkLost("\(end)", now: .now)
     if case .finished(let code, let text) = end, end.endsBroadcast {
       finish(code, text)
     } else {
-      session.linkLost("\(end)", now: .now)
+      if isRepeated { logged = nil }
       announceState()
     }
   }
@@ -151,13 +155,19 @@ final class Broadcast {
     packets.tick(now: now)
     container.stream.tick(now: now)
     passKeyframeRequest(now: now)
-    if session.isExpired(now: now) { finish(.agentLost, session.text) }
+    if session.isExpired(now: now) { expire() }
   }
 
   /// Ends this session for every consumer; unless `forGood`, a new one waits under a new id.
   func finish(_ code: FinishCode, _ text: String, forGood: Bool = false) {
+    // An agent says that it ends, and then its exit code says so once more.
+    if session.epoch == 0, let lastFinish, lastFinish == (code, text) { return }
     lastFinish = (code, text)
-    session.finish(text.isEmpty ? code.word : "\(code.word): \(text)")
+    if code == .finished {
+      session.finish(text)
+    } else {
+      session.finish(text.isEmpty ? code.word : "\(code.word): \(text)")
+    }
     announceState()
     put(.finished(code, text))
     container.finish()
@@ -167,6 +177,18 @@ final class Broadcast {
     guard !forGood else { return }
     session = Session(hold: hold)
     announceState()
+  }
+
+  /// The session was held for as long as it may be. An agent that is linked, and still has shown
+  /// nothing, begins the next one with what it has said of itself.
+  private func expire() {
+    let (hasAgent, setup, descriptions) = (session.hasAgent, setup, descriptions)
+    finish(.agentLost, session.text)
+    guard hasAgent else { return }
+    session.agentGreeted(session: 0, epoch: 0)
+    (self.setup, self.descriptions) = (setup, descriptions)
+    announceState()
+    for message in preface.dropFirst() { put(message) }
   }
 
   /// Streams that one agent may have; the design knows four.
@@ -197,14 +219,21 @@ final class Broadcast {
     .sessionState(session.state, session: session.id, epoch: session.epoch, session.text)
   }
 
-  /// Tells every consumer, when there is something new to tell.
+  /// Tells every consumer, when there is something new to tell. The log gets states only: what
+  /// explains one later is written where it becomes known.
   private func announceState() {
     let message = stateMessage
     guard message != announced else { return }
     announced = message
+    logState()
+    put(message)
+  }
+
+  private func logState() {
+    if let logged, logged == (session.id, session.state) { return }
+    logged = (session.id, session.state)
     let reason = session.text.isEmpty ? "" : ": \(session.text)"
     Log.note("session \(session.name): \(session.state.word)\(reason)")
-    put(message)
   }
 
   private func put(_ message: Message) {
