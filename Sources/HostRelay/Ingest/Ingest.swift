@@ -55,6 +55,8 @@ final class Ingest {
   private var isClosing = false
   private var finished: (() -> Void)?
   private var complaint: String?
+  /// The last connection broke before a greeting.
+  private var hasBroken = false
 
   /// An agent that delivered a keyframe and lived this long counts as sound.
   private static let soundAfter = Duration.seconds(2)
@@ -158,6 +160,7 @@ final class Ingest {
     Log.note("link \(linkNumber): agent \(greeting.pid)")
     agent = greeting
     complaint = nil
+    hasBroken = false
     unexplained = nil
     farewell = nil
     events.greeted(greeting)
@@ -264,9 +267,12 @@ final class Ingest {
     events.explained(end)
   }
 
-  /// The same complaint is made once, not at each try.
+  /// The same complaint is made once, not at each try, and none of a single connection that breaks:
+  /// that is the port of an agent on its way out.
   private func complain(_ end: LinkEnd) {
-    guard end != .nobody, "\(end)" != complaint else { return }
+    let hadBroken = hasBroken
+    hasBroken = if case .lost = end { true } else { false }
+    guard end != .nobody, "\(end)" != complaint, hadBroken || !hasBroken else { return }
     complaint = "\(end)"
     Log.note("link \(linkNumber): \(end)")
     events.troubled(end)
