@@ -12,6 +12,8 @@ internal import CVA
   var reconstruction: Reconstruction?
   /// False once the client wrote pixels over a reconstruction: it is no reference any more.
   var isReference = false
+  /// A derived image that its client gave back, for the next: clients derive one for each picture.
+  var spareImage: DriverImage?
   /// Images derived from this surface that the client still holds.
   var derivedImages = 0
 

@@ -14,38 +14,41 @@ func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
         throw .invalidImageFormat
       }
       let surface = try Surface(width: Int(width), height: Int(height))
-      unsafe try driver.makeImage(
-        like: surface, pixels: DriverBuffer(storage: surface.storage), derived: false, into: image)
+      unsafe try driver.hand(out: DriverImage(pixelsOf: surface), into: image)
     }
   }
   unsafe table.pointee.vaDeriveImage = { context, id, image in
     unsafe answer(context) { driver throws(DriverError) in
       guard let surface = driver.surfaces[id] else { throw .invalidSurface }
-      unsafe try driver.makeImage(
-        like: surface, pixels: DriverBuffer(storage: surface.storage), derived: true, into: image)
+      let derived = surface.spareImage ?? DriverImage(pixelsOf: surface)
+      surface.spareImage = nil
+      derived.surface = surface
+      unsafe try driver.hand(out: derived, into: image)
+      surface.derivedImages += 1
     }
   }
   unsafe table.pointee.vaDestroyImage = { context, id in
     unsafe answer(context) { driver throws(DriverError) in
       guard let image = driver.images.remove(id) else { throw .invalidImage }
-      image.surface?.derivedImages -= 1
       _ = driver.buffers.remove(image.layout.buf)
+      guard let surface = image.surface else { return }
+      surface.derivedImages -= 1
+      image.surface = nil
+      image.pixels.surface = nil
+      surface.spareImage = image
     }
   }
   unsafe table.pointee.vaGetImage = { context, id, x, y, width, height, imageID in
     unsafe answer(context) { driver throws(DriverError) in
       guard let surface = driver.surfaces[id] else { throw .invalidSurface }
-      guard let image = driver.images[imageID], let pixels = driver.buffers[image.layout.buf] else {
-        throw .invalidImage
-      }
+      guard let image = driver.images[imageID] else { throw .invalidImage }
       let region = try Region(
         x: Int(x), y: Int(y), width: Int(width), height: Int(height), within: surface)
       guard region.width <= image.layout.width, region.height <= image.layout.height else {
         throw .invalidParameter
       }
-      let copy = pixels.view(of: image.layout)
       copyRegion(
-        from: surface.view, x: region.x, y: region.y, to: copy, x: 0, y: 0,
+        from: surface.view, x: region.x, y: region.y, to: image.view, x: 0, y: 0,
         width: region.width, height: region.height)
     }
   }
@@ -53,9 +56,7 @@ func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
     context, id, imageID, sourceX, sourceY, sourceWidth, sourceHeight, x, y, width, height in
     unsafe answer(context) { driver throws(DriverError) in
       guard let surface = driver.surfaces[id] else { throw .invalidSurface }
-      guard let image = driver.images[imageID], let pixels = driver.buffers[image.layout.buf] else {
-        throw .invalidImage
-      }
+      guard let image = driver.images[imageID] else { throw .invalidImage }
       guard sourceWidth == width, sourceHeight == height, sourceX >= 0, sourceY >= 0,
         Int(sourceX) + Int(width) <= Int(image.layout.width),
         Int(sourceY) + Int(height) <= Int(image.layout.height)
@@ -64,7 +65,7 @@ func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
         x: Int(x), y: Int(y), width: Int(width), height: Int(height), within: surface)
       surface.isReference = false
       copyRegion(
-        from: pixels.view(of: image.layout), x: Int(sourceX), y: Int(sourceY), to: surface.view,
+        from: image.view, x: Int(sourceX), y: Int(sourceY), to: surface.view,
         x: region.x, y: region.y, width: region.width, height: region.height)
     }
   }
@@ -89,34 +90,22 @@ private struct Region {
 }
 
 extension Driver {
-  fileprivate func makeImage(
-    like surface: Surface, pixels: DriverBuffer, derived: Bool,
-    into answer: UnsafeMutablePointer<VAImage>?
+  /// Gives an image and its buffer their ids and tells the client.
+  fileprivate func hand(
+    out image: DriverImage, into answer: UnsafeMutablePointer<VAImage>?
   ) throws(DriverError) {
     guard let answer = unsafe answer else { throw .invalidParameter }
-    var layout = VAImage()
-    surface.describe(&layout)
-    pixels.reuse(type: VAImageBufferType, elementSize: Int(layout.data_size), elementCount: 1)
-    pixels.surface = derived ? surface : nil
-    guard let buffer = buffers.insert(pixels) else { throw .allocationFailed }
-    layout.buf = buffer
-    let image = DriverImage(layout: layout, surface: derived ? surface : nil)
+    image.pixels.reuse(
+      type: VAImageBufferType, elementSize: Int(image.layout.data_size), elementCount: 1)
+    image.pixels.surface = image.surface
+    guard let buffer = buffers.insert(image.pixels) else { throw .allocationFailed }
     guard let id = images.insert(image) else {
       _ = buffers.remove(buffer)
       throw .allocationFailed
     }
-    if derived { surface.derivedImages += 1 }
-    layout.image_id = id
-    unsafe answer.pointee = layout
-  }
-}
-
-extension DriverBuffer {
-  fileprivate func view(of layout: VAImage) -> PictureView {
-    let base = unsafe storage.base.assumingMemoryBound(to: UInt8.self)
-    return unsafe PictureView(
-      luma: base + Int(layout.offsets.0), chroma: base + Int(layout.offsets.1),
-      stride: Int(layout.pitches.0))
+    image.layout.buf = buffer
+    image.layout.image_id = id
+    unsafe answer.pointee = image.layout
   }
 }
 
