@@ -35,6 +35,8 @@ enum RelayLimits {
   static let ungreetedOfAddress = 5
   /// Consumers of one port.
   static let consumers = 1_000
+  /// Connections of HTTP beyond those: for short requests of our own user while viewers fill all.
+  static let reservedPlaces = 64
 
   /// How often deadlines are looked at: joiners, stuck readers, heartbeats, the hold time.
   static let tick = Duration.milliseconds(100)

@@ -9,6 +9,8 @@ package enum TCPSocket {
   ) throws(PosixError) -> OwnedFD {
     let socket = OwnedFD(try check(makeSocket(for: address), "socket"))
     try set(SOL_SOCKET, SO_REUSEADDR, to: 1, on: socket.raw)
+    // [::] takes IPv4 too, whatever the machine's setting.
+    if address.isIPv6 { try set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, to: 0, on: socket.raw) }
     try check(unsafe address.withSockaddr { unsafe bind(socket.raw, $0, $1) }, "bind \(address)")
     try check(Glibc.listen(socket.raw, backlog), "listen \(address)")
     return socket

@@ -54,7 +54,7 @@ final class ConsumerOutput {
         socket, visitor: visitor, viewerKey: viewerKey, loop: loop, now: .now)
       let identifier = ObjectIdentifier(connection)
       connections[identifier] = connection
-      antechamber.enter(identifier, from: peer)
+      antechamber.enter(identifier, from: peer, now: .now)
       connection.greeted = { [weak self, weak connection] in
         connection.map { self?.greeted($0) ?? [] } ?? []
       }

@@ -10,6 +10,7 @@ import Glibc
   private let visitor: Visitor
   private var wsi: OpaquePointer?
   private var document: SharedBytes?
+  private var closesAfterDocument = false
   private var viewing: Viewing?
 
   /// A stream that this connection reads.
@@ -27,14 +28,17 @@ import Glibc
     self.server = server
   }
 
+  /// Said once, by the server; `wsi` lives as long as the server knows this connection.
+  func belongs(to wsi: OpaquePointer) { unsafe self.wsi = wsi }
+
   /// Answers the request that lws holds. Returns false to close the connection.
   func take(_ wsi: OpaquePointer, path: String) -> Bool {
-    unsafe self.wsi = wsi
     let request = unsafe HTTPRequest(wsi, path: path, visitor: visitor)
     guard let answer = server?.answer?(request), viewing == nil else { return false }
     switch answer {
     case .document(let answer):
       document = request.method == "HEAD" ? SharedBytes([]) : SharedBytes(answer.bytes)
+      closesAfterDocument = answer.isRefusal
       return unsafe writeHead(
         wsi, status: answer.status, type: answer.type, length: UInt64(answer.bytes.count))
     case .stream(let type, let stream):
@@ -53,7 +57,7 @@ import Glibc
     if let document {
       self.document = nil
       guard unsafe send(document, wsi, LWS_WRITE_HTTP_FINAL) else { return false }
-      return unsafe lws_http_transaction_completed(wsi) == 0
+      return unsafe !closesAfterDocument && lws_http_transaction_completed(wsi) == 0
     }
     viewing?.isBlocked = false
     guard let viewing else { return true }
@@ -108,11 +112,17 @@ import Glibc
   }
 
   private func close(_ end: ConsumerEnd) {
-    guard let viewing, let wsi = unsafe wsi else { return }
+    guard let viewing else { return }
     self.viewing = nil
     viewing.reader.wake = nil
     viewing.stream.leave(viewing.reader)
     server?.viewerEnded(end)
+    cut()
+  }
+
+  /// Closes without a word, once lws is back in its loop.
+  func cut() {
+    guard let wsi = unsafe wsi else { return }
     unsafe lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_ASYNC)
   }
 
@@ -136,7 +146,7 @@ import Glibc
         unsafe lws_add_http_common_headers(
           wsi, status, type, length ?? .max, &position, end) == 0
       else { return false }
-      for (name, value) in commonHeaders {
+      for (name, value) in closesAfterDocument ? commonHeaders + [closeHeader] : commonHeaders {
         let value = Array(value.utf8)
         let result = unsafe lws_add_http_header_by_name(
           wsi, name, value, Int32(value.count), &position, end)
@@ -158,6 +168,9 @@ private let commonHeaders: [(String, String)] = [
   ("cross-origin-resource-policy:", "same-origin"),
   ("content-security-policy:", "default-src 'none'; style-src 'unsafe-inline'"),
 ]
+
+/// What is refused keeps no place.
+private let closeHeader = ("connection:", "close")
 
 extension HTTPRequest {
   /// Reads from lws what it has parsed of the request of `wsi`.

@@ -32,6 +32,9 @@ struct HTTPDocument {
     bytes = Array(text.utf8)
   }
 
+  /// Whether the client got nothing of what it came for, and so may not keep its connection.
+  var isRefusal: Bool { status >= 400 }
+
   /// One line for people.
   static func line(_ status: UInt32, _ text: String) -> HTTPDocument {
     HTTPDocument(status: status, type: "text/plain; charset=utf-8", text + "\n")
