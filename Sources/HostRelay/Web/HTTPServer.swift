@@ -13,6 +13,7 @@ import Report
   private let listener: Listener
   private let protocols: UnsafeMutablePointer<lws_protocols>
   private var context: OpaquePointer?
+  private var count = 0
   private var connections: [ObjectIdentifier: HTTPConnection] = [:]
   private var antechamber = Antechamber()
   private var refusals = RepeatedError("viewer")
@@ -82,7 +83,9 @@ import Report
     guard let peer = SocketAddress.peer(of: socket.raw), antechamber.admits(peer),
       connections.count < RelayLimits.consumers, let context = unsafe context
     else { return ends.count(.refused("full")) }
-    let connection = HTTPConnection(visitor: Visitor(on: socket.raw), server: self)
+    count += 1
+    let connection = HTTPConnection(
+      name: "viewer \(count)", visitor: Visitor(on: socket.raw), server: self)
     do {
       try TCPSocket.tune(
         socket.raw, silence: RelayLimits.userTimeout, unsent: RelayLimits.notSentBytes)
@@ -140,8 +143,8 @@ private func httpCallback(
 ) -> Int32 {
   guard let wsi = unsafe wsi, let opaque = unsafe lws_get_opaque_user_data(wsi) else { return 0 }
   switch reason {
-  case LWS_CALLBACK_HTTP, LWS_CALLBACK_HTTP_WRITEABLE, LWS_CALLBACK_CLOSED_HTTP,
-    LWS_CALLBACK_WSI_DESTROY:
+  case LWS_CALLBACK_HTTP, LWS_CALLBACK_HTTP_BODY, LWS_CALLBACK_HTTP_BODY_COMPLETION,
+    LWS_CALLBACK_HTTP_WRITEABLE, LWS_CALLBACK_CLOSED_HTTP, LWS_CALLBACK_WSI_DESTROY:
     break
   default: return 0
   }
@@ -151,6 +154,9 @@ private func httpCallback(
     connection.server?.asked(connection)
     let path = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
     return unsafe connection.take(wsi, path: String(decoding: path, as: UTF8.self)) ? 0 : -1
+  case LWS_CALLBACK_HTTP_BODY:
+    return unsafe connection.takeBody(UnsafeRawBufferPointer(start: bytes, count: count)) ? 0 : -1
+  case LWS_CALLBACK_HTTP_BODY_COMPLETION: return unsafe connection.endBody(wsi) ? 0 : -1
   case LWS_CALLBACK_HTTP_WRITEABLE: return unsafe connection.write(wsi) ? 0 : -1
   default:
     if reason == LWS_CALLBACK_WSI_DESTROY {
