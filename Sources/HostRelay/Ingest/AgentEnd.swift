@@ -12,6 +12,9 @@ struct AgentEnd: Equatable {
   /// Gone, and nobody here can say how: another parent's agent that left no last words.
   static let silent = AgentEnd(words: "ended without last words", finalCode: nil, code: .failed)
 
+  /// Stopped, or caught in a call that never returns: the relay killed it.
+  static let hung = AgentEnd(words: "hung, and was killed", finalCode: nil, code: .failed)
+
   private init(words: String, finalCode: ExitCode?, code: FinishCode) {
     self.words = words
     self.finalCode = finalCode
