@@ -38,6 +38,7 @@ struct PictureEncoder: ~Copyable {
   /// reference's source.
   func hashSource(of job: borrowing PictureJob) {
     for row in 0..<rows {
+      let job = job.around(row: row)
       unsafe porthole_hash_macroblocks(
         job.source.luma(x: 0, y: row * 16), job.source.chroma(x: 0, y: row * 8),
         job.source.stride, Int32(columns), job.memory.hashes.pointer(at: row * columns))
