@@ -101,7 +101,8 @@ let package = Package(
       ],
       swiftSettings: tests),
     .testTarget(
-      name: "HostRelayTests", dependencies: ["HostRelay", "Wire", "Posix", "Report", "TestSupport"],
+      name: "HostRelayTests",
+      dependencies: ["HostRelay", "Bitstream", "Wire", "Posix", "Report", "TestSupport"],
       swiftSettings: tests),
     .testTarget(
       name: "SoftwareDriverTests",

@@ -10,12 +10,17 @@ package final class WorkerThread {
   /// Starts `body` on a thread called `name` (15 bytes at most) with 256 KiB of stack. Throws when
   /// the thread cannot be made, as under an address limit.
   package init(name: String, _ body: @escaping @Sendable () -> Void) throws(PosixError) {
-    var attributes = pthread_attr_t()
-    unsafe pthread_attr_init(&attributes)
-    unsafe pthread_attr_setstacksize(&attributes, 256 << 10)
-    defer { unsafe pthread_attr_destroy(&attributes) }
+    // By a pointer: two modules of the toolchain declare this type's initializer, and which one is
+    // seen depends on the order of files.
+    let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
+    unsafe pthread_attr_init(attributes)
+    unsafe pthread_attr_setstacksize(attributes, 256 << 10)
+    defer {
+      unsafe pthread_attr_destroy(attributes)
+      unsafe attributes.deallocate()
+    }
     let box = unsafe Unmanaged.passRetained(Body(name: name, run: body))
-    let result = unsafe pthread_create(&thread, &attributes, Self.enter, box.toOpaque())
+    let result = unsafe pthread_create(&thread, attributes, Self.enter, box.toOpaque())
     guard result == 0 else {
       unsafe box.release()
       throw PosixError("pthread_create", code: result)

@@ -14,8 +14,7 @@ extension EndToEnd {
 
     @Test func `no PipeWire ends with 69 and is named`() throws {
       try withTestDirectory { directory in
-        let words = ["--source", "node:screen", "--va-display", "none", "--hold", "5"]
-        try expect(69, "PipeWire", of: "capture-agent", words, in: directory)
+        try expectAgentEnd("PipeWire", source: "node:screen", in: directory)
       }
     }
 
@@ -23,16 +22,14 @@ extension EndToEnd {
       try withTestDirectory { directory in
         let desktop = try DesktopSession(in: directory)
         kill(try desktop.pid(of: "portal"), SIGKILL)
-        let words = ["--va-display", "none", "--hold", "5"]
-        try expect(
-          69, "portal", of: "capture-agent", words, in: directory,
-          environment: desktop.environment)
+        try expectAgentEnd("portal", source: "portal", in: directory, desktop: desktop)
       }
     }
 
-    @Test func `no VA device ends with 69 and the way out is named`() throws {
+    @Test(.enabled(if: access("/dev/dri", F_OK) != 0, "there is a VA device here"))
+    func `no VA device ends with 69 and the way out is named`() throws {
       try withTestDirectory { directory in
-        let words = ["--source", "pattern", "--va-display", "drm:/dev/null", "--hold", "5"]
+        let words = ["--source", "pattern", "--hold", "5"]
         try expect(69, "--va-display none", of: "capture-agent", words, in: directory)
       }
     }
@@ -60,6 +57,20 @@ extension EndToEnd {
       }
     }
 
+    /// An agent looks for its screen once a relay is there, and says what is missing to both.
+    private func expectAgentEnd(
+      _ word: String, source: String, in directory: TestDirectory, desktop: DesktopSession? = nil
+    ) throws {
+      let broadcast = try Broadcast(in: directory, desktop: desktop, agent: ["--source", source])
+      let end = try waitUntil("the agent's end in the status") {
+        let words = broadcast.status?.lastDeath ?? ""
+        return words.isEmpty ? nil : words
+      }
+      #expect(end.contains("(exit 69)"), "\(end)")
+      #expect(end.contains(word), "\(end)")
+      #expect(broadcast.relay.errors.contains("capture-agent: "))
+    }
+
     private func expect(
       _ code: Int32, _ word: String, of name: String, _ arguments: [String],
       in directory: TestDirectory, environment: [String: String]? = nil
@@ -76,9 +87,8 @@ extension EndToEnd {
           ?? ["XDG_RUNTIME_DIR": directory.path, "DBUS_SESSION_BUS_ADDRESS": ""],
         in: directory)
       #expect(run.exitCode == code, "\(run.errors)")
-      let said = run.errors.split(separator: "\n")
-      #expect(said.count == 1, "\(run.errors)")
-      #expect(said.last?.contains(word) == true, "\(run.errors)")
+      let lastLine = run.errors.split(separator: "\n").last ?? ""
+      #expect(lastLine.contains(word), "\(run.errors)")
     }
   }
 }

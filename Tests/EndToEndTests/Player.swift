@@ -12,16 +12,20 @@ final class Player {
   init(_ url: String, seconds: Int? = nil, name: String = "player", in directory: TestDirectory)
     throws
   {
-    let cut = "crop=768:32:64:64,format=gray,crop=768:16:0:8,scale=\(Self.squares):1:flags=area"
+    let cut =
+      "crop=768:32:64:64,format=gray,crop=768:16:0:8,scale=\(Self.squares):1:flags=area,setsar=1"
     let duration = seconds.map { ["-t", "\($0)"] } ?? []
     run = try ProcessRun(
       "ffmpeg",
       [
-        "-nostdin", "-hide_banner", "-loglevel", "info", "-fflags", "nobuffer", "-flags",
+        "-nostdin", "-hide_banner", "-loglevel", "info", "-flags",
         "low_delay",
       ]
-        + ["-probesize", "65536", "-analyzeduration", "1000000", "-i", url] + duration
-        + ["-fps_mode", "passthrough", "-vf", cut, "-flush_packets", "1", "-f", "rawvideo", "-"],
+        + ["-probesize", "65536", "-analyzeduration", "1", "-i", url] + duration
+        + [
+          "-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-vf", cut, "-flush_packets",
+          "1", "-f", "rawvideo", "-",
+        ],
       name: name, in: directory)
   }
 

@@ -53,7 +53,9 @@ extension EndToEnd {
         let stranger = try ProcessRun.run(
           "setpriv", ["--reuid=65534", "--clear-groups", "bash", "-c", script], name: "stranger",
           in: directory)
-        #expect(stranger.output == "")
+        // A refusal and its text, at most.
+        #expect(try readFile(stranger.outputPath).count < 512)
+        #expect(broadcast.relay.errors.contains("another user"))
       }
     }
 

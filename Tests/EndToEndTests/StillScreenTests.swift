@@ -11,7 +11,7 @@ extension EndToEnd {
         try desktop.screenshot(to: screenshot)
         let expected = try StillPicture(of: screenshot, name: "screenshot", in: directory)
         let began = ContinuousClock.now
-        let options = ["-fflags", "nobuffer", "-probesize", "65536", "-analyzeduration", "0"]
+        let options = ["-probesize", "65536", "-analyzeduration", "1"]
         let seen = try StillPicture(
           of: broadcast.liveTS, options: options, name: "still", in: directory)
         let time = began.duration(to: .now)
@@ -32,7 +32,12 @@ extension EndToEnd {
     @Test func `ffmpeg, mpv and GStreamer each show a still screen`() throws {
       try withStillScreen { broadcast, _, directory in
         let players: [(String, [String])] = [
-          ("ffmpeg", ["-nostdin", "-i", broadcast.liveTS, "-frames:v", "1", "-f", "null", "-"]),
+          // By itself ffmpeg looks at 7 s of any transport stream before it shows a picture.
+          (
+            "ffmpeg",
+            ["-nostdin", "-analyzeduration", "1", "-i", broadcast.liveTS, "-frames:v", "1"]
+              + ["-f", "null", "-"]
+          ),
           (
             "mpv",
             ["--no-config", "--vo=null", "--ao=null", "--frames=1", broadcast.liveTS]

@@ -4,25 +4,32 @@ import Report
 /// The screen as MPEG-TS: muxed once, read by any number of players.
 final class ContainerOutput {
   let stream = Stream()
-  /// Called for each reader at the end of a session, which in a container is the end of the file.
+  /// Called at the end of a session, which in a container is the end of the file.
   var finished: (() -> Void)?
 
   private let muxer: TransportStreamMuxer
-  private var start: Int64?
+  private var repeater = PictureRepeater()
+  private var clock = ContainerClock()
   private var failures = RepeatedError("MPEG-TS")
 
   init() throws(MuxerError) {
     muxer = try TransportStreamMuxer()
   }
 
-  /// Muxes one access unit; what libavformat refuses is counted and left out.
-  func put(_ accessUnit: ArraySlice<UInt8>, kind: Packet.Kind, pts: Int64, now: Moment) {
-    // TS has 33 bits of time: begin near 0, so that they last for 26 hours.
-    let start = start ?? pts
-    self.start = start
+  /// Muxes one access unit; what libavformat refuses is counted and left out. `frame` is the
+  /// interval between two pictures at full rate.
+  func put(
+    _ accessUnit: ArraySlice<UInt8>, kind: Packet.Kind, pts: Int64, frame: Duration, now: Moment
+  ) {
+    let pair = repeater.pair(for: accessUnit)
+    let spacing = pair.repeated == nil ? frame : frame / 2
     do {
-      let bytes = try unsafe accessUnit.withUnsafeBytes {
-        try unsafe muxer.mux($0, pts: pts - start, isKeyframe: kind == .keyframe)
+      var bytes = try muxer.mux(
+        pair.accessUnit.span, time: clock.time(of: pts, spacing: spacing),
+        isKeyframe: kind == .keyframe)
+      if let repeated = pair.repeated {
+        bytes += try muxer.mux(
+          repeated.span, time: clock.timeAfter(spacing: spacing), isKeyframe: false)
       }
       stream.put(Packet(kind: kind, pts: pts, bytes: SharedBytes(bytes)), now: now)
     } catch {
@@ -34,5 +41,43 @@ final class ContainerOutput {
   func finish() {
     stream.forgetCache()
     finished?()
+  }
+}
+
+/// A container's clock: ticks of 90 kHz from near 0, so that the 33 bits of a PTS last for 26 hours.
+///
+/// Pictures lie at least `spacing` apart. Where two came closer the second is moved a little, since
+/// players and tools that count in whole pictures would lose one of them.
+struct ContainerClock {
+  /// Pictures that come too fast for long are no jitter, and are not moved.
+  private static let mostMoved = Self.ticks(.milliseconds(100))
+
+  private var start: Int64?
+  private var last: Int64?
+
+  /// The time of a picture whose output PTS is `pts`, in nanoseconds.
+  mutating func time(of pts: Int64, spacing: Duration) -> Int64 {
+    let start = start ?? pts
+    self.start = start
+    let exact = max(0, (pts - start) / 100_000 * 9 + (pts - start) % 100_000 * 9 / 100_000)
+    var time = exact
+    if let last {
+      let earliest = last + Self.ticks(spacing)
+      if earliest > exact, earliest - exact <= Self.mostMoved { time = earliest }
+      time = max(time, last + 1)
+    }
+    last = time
+    return time
+  }
+
+  /// The time of a picture that follows the last one as closely as may be.
+  mutating func timeAfter(spacing: Duration) -> Int64 {
+    let time = (last ?? 0) + max(1, Self.ticks(spacing))
+    last = time
+    return time
+  }
+
+  private static func ticks(_ duration: Duration) -> Int64 {
+    (duration.nanoseconds * 9 + 50_000) / 100_000
   }
 }

@@ -16,7 +16,6 @@ struct MuxerError: Error, CustomStringConvertible {
   private let context: UnsafeMutablePointer<AVFormatContext>
   private let packet: UnsafeMutablePointer<AVPacket>
   private let sink: Sink
-  private var lastTime: Int64 = -1
 
   init() throws(MuxerError) {
     av_log_set_level(AV_LOG_QUIET)
@@ -33,26 +32,26 @@ struct MuxerError: Error, CustomStringConvertible {
     try open()
   }
 
-  /// One access unit in Annex B as whole TS packets. `pts` counts nanoseconds from 0 and rises.
-  func mux(_ accessUnit: UnsafeRawBufferPointer, pts: Int64, isKeyframe: Bool)
-    throws(MuxerError) -> [UInt8]
-  {
-    // Two pictures within one tick of 90 kHz would be refused.
-    let time = max(lastTime + 1, pts / 100_000 * 9 + pts % 100_000 * 9 / 100_000)
+  /// One access unit in Annex B as whole TS packets. `time` counts 90 kHz, from 0 on, and rises.
+  func mux(
+    _ accessUnit: Span<UInt8>, time: Int64, isKeyframe: Bool
+  ) throws(MuxerError) -> [UInt8] {
     if isKeyframe {
       unsafe av_opt_set(context.pointee.priv_data, "mpegts_flags", "+resend_headers", 0)
     }
-    unsafe packet.pointee.data = UnsafeMutablePointer(
-      mutating: accessUnit.baseAddress?.assumingMemoryBound(to: UInt8.self))
-    unsafe packet.pointee.size = Int32(accessUnit.count)
-    unsafe packet.pointee.pts = time
-    unsafe packet.pointee.dts = time
-    unsafe packet.pointee.stream_index = 0
-    unsafe packet.pointee.flags = isKeyframe ? AV_PKT_FLAG_KEY : 0
     sink.bytes.removeAll(keepingCapacity: true)
-    try checkMuxer(unsafe av_write_frame(context, packet), "av_write_frame")
+    let result = unsafe accessUnit.withUnsafeBytes { bytes in
+      unsafe packet.pointee.data = UnsafeMutablePointer(
+        mutating: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+      unsafe packet.pointee.size = Int32(bytes.count)
+      unsafe packet.pointee.pts = time
+      unsafe packet.pointee.dts = time
+      unsafe packet.pointee.stream_index = 0
+      unsafe packet.pointee.flags = isKeyframe ? AV_PKT_FLAG_KEY : 0
+      return unsafe av_write_frame(context, packet)
+    }
+    try checkMuxer(result, "av_write_frame")
     unsafe avio_flush(context.pointee.pb)
-    lastTime = time
     return sink.bytes
   }
 

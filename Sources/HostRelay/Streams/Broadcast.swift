@@ -103,7 +103,8 @@ final class Broadcast {
     let kind: Packet.Kind = isSound ? .sound : isKeyframe ? .keyframe : .picture
     packets.put(raw.packet(kind, stamp: stamp), now: now)
     if description.source == .screen, description.codec == .h264 {
-      container.put(raw.payload, kind: kind, pts: stamp.pts, now: now)
+      container.put(
+        raw.payload, kind: kind, pts: stamp.pts, frame: description.frameInterval, now: now)
     }
     if isKeyframe { keyframePassed() }
   }

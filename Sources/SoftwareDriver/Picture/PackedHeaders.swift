@@ -49,10 +49,32 @@ struct PackedHeaders {
     let range = bytes.count..<bytes.count + byteCount
     unsafe bytes.append(contentsOf: data[..<byteCount])
     guard Self.startCodeLength(in: bytes, at: range) != nil else { throw .invalidParameter }
+    let kind = try Self.kind(of: parameters.type)
+    let isEscaped = parameters.has_emulation_bytes != 0
+    // ffmpeg puts an access unit delimiter before the slice, into the same buffer.
+    let last = kind == .slice ? lastStartCode(in: range) : range.lowerBound
+    if last > range.lowerBound {
+      headers.append(
+        Header(
+          kind: .raw, bytes: range.lowerBound..<last, bitCount: 8 * (last - range.lowerBound),
+          isEscaped: isEscaped))
+    }
     headers.append(
       Header(
-        kind: try Self.kind(of: parameters.type), bytes: range, bitCount: bitCount,
-        isEscaped: parameters.has_emulation_bytes != 0))
+        kind: kind, bytes: last..<range.upperBound,
+        bitCount: bitCount - 8 * (last - range.lowerBound), isEscaped: isEscaped))
+  }
+
+  /// Where the last NAL unit of a range begins, its start code included.
+  private func lastStartCode(in range: Range<Int>) -> Int {
+    var index = range.upperBound - 4
+    while index > range.lowerBound {
+      if bytes[index] == 0, bytes[index + 1] == 0, bytes[index + 2] == 1 {
+        return bytes[index - 1] == 0 ? index - 1 : index
+      }
+      index -= 1
+    }
+    return range.lowerBound
   }
 
   /// Writes every header but the slice's, in the client's order.

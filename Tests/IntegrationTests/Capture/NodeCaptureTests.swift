@@ -126,6 +126,37 @@ import Testing
     }
   }
 
+  // The same one station below, where nobody looks at the node: the stream alone must not move.
+  @Test func `a stream that lost its node takes no other's pictures`() throws {
+    try withTestDirectory { directory in
+      let daemon = try PipeWireDaemon(in: directory)
+      let scene = try CaptureScene()
+      let camera = try ScreenProducer(
+        loop: scene.loop.raw, remote: daemon.connect(), name: "test-camera", role: "Camera",
+        width: 640, height: 480)
+      var screen: ScreenProducer? = try ScreenProducer(
+        loop: scene.loop.raw, remote: daemon.connect(), name: "test-screen", role: "Screen",
+        width: 320, height: 200)
+      let connection = try Connection(loop: scene.loop, fd: daemon.connect())
+      try scene.run(until: "both nodes") { connection.nodes.count { $0.name != nil } >= 2 }
+      let node = try #require(connection.nodes.first { $0.name == "test-screen" })
+      let record = StreamRecord()
+      let stream = try Stream(
+        connection: connection, loop: scene.loop, name: "test", observer: record)
+      try stream.connect(to: node, frameRate: 30)
+      let present = {
+        _ = camera.present(.init())
+        _ = screen?.present(.init())
+      }
+      try scene.run(until: "a picture", step: present) { record.widths.contains(320) }
+      screen = nil
+      let end = MonotonicClock.now() + 2_000_000_000
+      try scene.run(until: "two seconds", step: present) { MonotonicClock.now() > end }
+      #expect(record.end == .unlinked)
+      #expect(record.widths.allSatisfy { $0 == 320 })
+    }
+  }
+
   @Test func `a daemon that dies is named as what is missing`() throws {
     try withTestDirectory { directory in
       let daemon = try PipeWireDaemon(in: directory)
@@ -197,4 +228,18 @@ private func openDescriptors() -> Int {
   var count = 0
   while readdir(folder) != nil { count += 1 }
   return count
+}
+
+/// Keeps what a stream told.
+private final class StreamRecord: StreamObserver {
+  private(set) var widths: [Int] = []
+  private(set) var end: StreamEnd?
+
+  func streamAgreed(on format: VideoFormat) { widths.append(format.width) }
+
+  func streamTook(_ lease: consuming BufferLease, _ layout: PictureLayout) {
+    widths.append(layout.width)
+  }
+
+  func streamEnded(_ end: StreamEnd) { self.end = end }
 }
