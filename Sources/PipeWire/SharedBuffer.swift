@@ -91,6 +91,11 @@ package final class SharedBuffer: Sendable {
     }
   }
 
+  /// The most that was mapped of such buffers at a time, but for what libpipewire maps itself.
+  package static var mappedPeakByteCount: Int { mappedPeak.load(ordering: .relaxed) }
+
+  private static let mappedPeak = Atomic(0)
+
   private func mapped(
     _ fd: Int32, _ offset: Int, _ count: Int, _ body: (UnsafeRawBufferPointer) -> Void
   ) throws(SharedBufferError) {
@@ -98,6 +103,7 @@ package final class SharedBuffer: Sendable {
     let length = intoPage + count
     let pages = unsafe mmap(nil, length, PROT_READ, MAP_SHARED, fd, offset - intoPage)
     guard let pages = unsafe pages, unsafe pages != MAP_FAILED else { throw .cannotMap(errno) }
+    Self.mappedPeak.max(length, ordering: .relaxed)
     unsafe body(UnsafeRawBufferPointer(start: pages + intoPage, count: count))
     unsafe munmap(pages, length)
   }

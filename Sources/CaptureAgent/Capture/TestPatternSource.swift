@@ -93,9 +93,6 @@ final class TestPatternSource: ScreenSource {
 
 /// One buffer of the pattern's own. Loop thread only, but for `shared`.
 private final class PatternBuffer {
-  // Rows drawn at a time: half a megabyte at 1080p, for mappings count against the limit.
-  private static let stripeRows = 64
-
   let shared: SharedBuffer
   var isLent = false
   private let file: OwnedFD
@@ -115,9 +112,10 @@ private final class PatternBuffer {
   /// Brings the buffer up to frame `number`.
   func draw(_ pattern: TestPattern, number: Int) throws(PosixError) {
     for rows in hasGround ? pattern.movingRows : [0..<pattern.height] {
-      for first in Swift.stride(from: rows.lowerBound, to: rows.upperBound, by: Self.stripeRows) {
+      let stripe = FrameConverter.stripeByteCount(width: pattern.width) / stride
+      for first in Swift.stride(from: rows.lowerBound, to: rows.upperBound, by: stripe) {
         try draw(
-          pattern, number: number, rows: first..<min(first + Self.stripeRows, rows.upperBound))
+          pattern, number: number, rows: first..<min(first + stripe, rows.upperBound))
       }
     }
     hasGround = true
