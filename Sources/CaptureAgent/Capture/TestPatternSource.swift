@@ -111,14 +111,24 @@ private final class PatternBuffer {
 
   /// Brings the buffer up to frame `number`.
   func draw(_ pattern: TestPattern, number: Int) throws(PosixError) {
-    for rows in hasGround ? pattern.movingRows : [0..<pattern.height] {
-      let stripe = FrameConverter.stripeByteCount(width: pattern.width) / stride
-      for first in Swift.stride(from: rows.lowerBound, to: rows.upperBound, by: stripe) {
-        try draw(
-          pattern, number: number, rows: first..<min(first + stripe, rows.upperBound))
-      }
+    if !hasGround { try draw(pattern, number: number, all: 0..<pattern.height) }
+    for rows in pattern.movingRows where hasGround {
+      try draw(pattern, number: number, all: rows)
     }
     hasGround = true
+  }
+
+  /// Draws stripe by stripe, for mappings count against the limit.
+  private func draw(
+    _ pattern: TestPattern, number: Int, all rows: Range<Int>
+  ) throws(PosixError) {
+    let stripe = FrameConverter.stripeByteCount(width: pattern.width) / stride
+    var first = rows.lowerBound
+    while first < rows.upperBound {
+      let end = min(first + stripe, rows.upperBound)
+      try draw(pattern, number: number, rows: first..<end)
+      first = end
+    }
   }
 
   private func draw(

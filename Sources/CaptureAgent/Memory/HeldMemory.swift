@@ -13,6 +13,7 @@ struct HeldMemory: Equatable {
   private static let ownName: StaticString = "/memfd:porthole"
 
   init() {
+    var name = [CChar](repeating: 0, count: 64)
     var seen = InlineArray<64, UInt>(repeating: 0)
     var seenCount = 0
     for descriptor in 0..<Self.descriptorCount {
@@ -26,13 +27,12 @@ struct HeldMemory: Equatable {
       seen[seenCount] = UInt(status.st_ino)
       seenCount += 1
       let kB = Int(status.st_blocks) / 2
-      if Self.isOwn(descriptor) { ownKB += kB } else { foreignKB += kB }
+      if Self.isOwn(descriptor, &name) { ownKB += kB } else { foreignKB += kB }
     }
   }
 
   /// By the name that a memfd was given.
-  private static func isOwn(_ descriptor: Int32) -> Bool {
-    var name = [CChar](repeating: 0, count: 64)
+  private static func isOwn(_ descriptor: Int32, _ name: inout [CChar]) -> Bool {
     let length = unsafe readlink("/proc/self/fd/\(descriptor)", &name, name.count)
     guard length >= ownName.utf8CodeUnitCount else { return false }
     return unsafe memcmp(name, ownName.utf8Start, ownName.utf8CodeUnitCount) == 0
