@@ -7,6 +7,8 @@
 #include <spa/param/video/format-utils.h>
 #include <spa/pod/builder.h>
 
+static inline void ph_loop_enter(struct pw_loop *loop) { pw_loop_enter(loop); }
+static inline void ph_loop_leave(struct pw_loop *loop) { pw_loop_leave(loop); }
 static inline struct spa_source *ph_loop_add_io(
     struct pw_loop *loop, int fd, uint32_t mask, spa_source_io_func_t func, void *data) {
   return pw_loop_add_io(loop, fd, mask, false, func, data);

@@ -278,7 +278,7 @@ int porthole_luma_dc(int16_t dc[16], const struct porthole_quantizer *quantizer,
   hadamard16(raster, sums);
   int shift = quantizer->qp / 6, scale = 16 * restore_base[quantizer->qp % 6][0];
   for (int i = 0; i < 16; i++)
-    dc[i] = (int16_t)(shift >= 6 ? sums[i] * scale << (shift - 6)
+    dc[i] = (int16_t)(shift >= 6 ? sums[i] * scale * (1 << (shift - 6))
                                  : (sums[i] * scale + (1 << (5 - shift))) >> (6 - shift));
   return any != 0;
 }
@@ -303,7 +303,7 @@ int porthole_chroma_dc(int16_t dc[4], const struct porthole_quantizer *quantizer
     }
   }
   int scale = 16 * restore_base[quantizer->qp % 6][0];
-  for (int i = 0; i < 4; i++) dc[i] = (int16_t)((sums[i] * scale << quantizer->qp / 6) >> 5);
+  for (int i = 0; i < 4; i++) dc[i] = (int16_t)(sums[i] * scale * (1 << quantizer->qp / 6) >> 5);
   return any != 0;
 }
 

@@ -37,6 +37,8 @@ final class Pipeline {
   private var source: (any ScreenSource)?
   private var encoder: WorkerThread?
   private var links = 0
+  /// The session and epoch of the first relay: a relay that is started anew takes them over.
+  private var origin: (session: UInt64, epoch: UInt32)?
   private var isPaused = false
   private var ending: ExitCode?
   /// The encoder's thread does not come back, so nobody waits for it.
@@ -232,12 +234,14 @@ final class Pipeline {
     case .linked(let link, let greeting):
       holdTimer.disarm()
       links += 1
-      Log.note("link \(links): a relay, process \(greeting.pid), session \(greeting.session)")
+      let origin = origin ?? (greeting.session, greeting.epoch)
+      self.origin = origin
+      Log.note("link \(links): a relay, process \(greeting.pid), session \(origin.session)")
       link.send(
         .greeting(
           Greeting(
-            role: .agent, pid: identity.pid, instance: identity.instance, session: greeting.session,
-            epoch: greeting.epoch, key: greeting.key)))
+            role: .agent, pid: identity.pid, instance: identity.instance, session: origin.session,
+            epoch: origin.epoch, key: greeting.key)))
       link.send(
         .started(.init(name: options.name, source: sourceName, driver: driver)))
       let number = links

@@ -2,10 +2,10 @@ import CPipeWire
 
 /// PipeWire's main loop, the only loop of a process that has one; it needs no daemon.
 ///
-/// Everything here belongs to the thread that calls `run()`, but for `EventSource.signal()`. A
-/// source is taken off the loop by `remove()` or when its last reference goes, both on the loop's
-/// thread; inside its own callback is fine. An `EventSource` stays until `remove()` or the loop's
-/// end, since other threads hold references to it.
+/// Everything here belongs to the thread that makes it and calls `run()`, but for
+/// `EventSource.signal()`. A source is taken off the loop by `remove()` or when its last reference
+/// goes, both on the loop's thread; inside its own callback is fine. An `EventSource` stays until
+/// `remove()` or the loop's end, since other threads hold references to it.
 @safe
 package final class Loop {
   /// For the calls that take a loop; valid as long as this object.
@@ -18,10 +18,15 @@ package final class Loop {
     pw_init(nil, nil)
     unsafe main = try check(pw_main_loop_new(nil), "pw_main_loop_new")
     unsafe raw = pw_main_loop_get_loop(main)
+    // What other threads send to a loop that nobody has entered they run themselves: between two
+    // runs, and before the last source has stopped, the stream's callbacks would be on the data
+    // thread.
+    unsafe ph_loop_enter(raw)
   }
 
   deinit {
     for event in events { event.takeOff(self) }
+    unsafe ph_loop_leave(raw)
     unsafe pw_main_loop_destroy(main)
   }
 

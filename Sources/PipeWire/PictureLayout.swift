@@ -1,53 +1,5 @@
 import CPipeWire
 
-/// A rectangle in pixels; `x` and `y` are its top left corner.
-package struct Rectangle: Equatable, Sendable {
-  package let x, y, width, height: Int
-
-  package init(x: Int, y: Int, width: Int, height: Int) {
-    self.x = x
-    self.y = y
-    self.width = width
-    self.height = height
-  }
-
-  /// The smallest rectangle around both.
-  package func union(_ other: Rectangle) -> Rectangle {
-    Rectangle(
-      left: min(x, other.x), top: min(y, other.y),
-      right: max(right, other.right), bottom: max(bottom, other.bottom))
-  }
-
-  /// What both cover; nil when that is nothing.
-  package func intersection(_ other: Rectangle) -> Rectangle? {
-    let common = Rectangle(
-      left: max(x, other.x), top: max(y, other.y),
-      right: min(right, other.right), bottom: min(bottom, other.bottom))
-    return common.width > 0 && common.height > 0 ? common : nil
-  }
-
-  private var right: Int { x + width }
-  private var bottom: Int { y + height }
-
-  private init(left: Int, top: Int, right: Int, bottom: Int) {
-    self.init(x: left, y: top, width: right - left, height: bottom - top)
-  }
-}
-
-/// How a pixel's four bytes stand in memory, lowest address first; `x` is unused.
-package enum PixelFormat: CaseIterable, Sendable {
-  case bgrx, bgra, rgbx, rgba
-
-  package static let byteCount = 4
-}
-
-/// What a stream and its producer agreed on.
-package struct VideoFormat: Equatable, Sendable {
-  package let pixel: PixelFormat
-  package let width: Int
-  package let height: Int
-}
-
 /// Where a picture's pixels lie in its buffer, and what its producer said of them.
 package struct PictureLayout: Sendable {
   package let pixel: PixelFormat
@@ -145,28 +97,5 @@ extension Rectangle {
           x: Int(region.position.x), y: Int(region.position.y), width: Int(region.size.width),
           height: Int(region.size.height)))
     }
-  }
-}
-
-/// The damage since the last picture that was taken, those passed over included.
-enum CarriedDamage {
-  case none
-  case part(Rectangle)
-  case whole
-
-  /// Adds a picture's damage; nil says anything may have changed.
-  mutating func add(_ damage: Rectangle?) {
-    switch (self, damage) {
-    case (.whole, _), (_, nil): self = .whole
-    case (.none, let damage?): self = .part(damage)
-    case (.part(let carried), let damage?): self = .part(carried.union(damage))
-    }
-  }
-
-  /// Gives what was carried, as a picture's damage, and begins anew.
-  mutating func take() -> Rectangle? {
-    defer { self = .none }
-    if case .part(let damage) = self { return damage }
-    return nil
   }
 }

@@ -2,27 +2,6 @@ import CPipeWire
 import Glibc
 import Posix
 
-/// What a stream tells, on the loop's thread, inside the stream's own callbacks: the stream must
-/// not be dropped there.
-package protocol StreamObserver: AnyObject {
-  /// The pictures that follow have this format.
-  func streamAgreed(on format: VideoFormat)
-  /// A picture came; its buffer goes back to the producer with the lease.
-  func streamTook(_ lease: consuming BufferLease, _ layout: PictureLayout)
-  /// No picture follows.
-  func streamEnded(_ end: StreamEnd)
-}
-
-/// Why a stream has no more pictures.
-package enum StreamEnd: Error, Equatable, Sendable {
-  /// Nobody linked the stream to its node, or no buffers came.
-  case neverStarted
-  /// The node, or the link to it, is gone.
-  case unlinked
-  /// PipeWire's own words.
-  case failed(String)
-}
-
 /// A video stream from one node, which is never moved to another: a session manager may otherwise
 /// put a camera in the place of a screen that went away. Loop thread only.
 @safe
@@ -253,37 +232,4 @@ private func buildMeta(
   least: Int? = nil
 ) -> UnsafePointer<spa_pod>? {
   unsafe ph_build_meta(builder, type.rawValue, Int32(byteCount), Int32(least ?? byteCount))
-}
-
-extension PixelFormat {
-  fileprivate var spa: UInt32 {
-    switch self {
-    case .bgrx: SPA_VIDEO_FORMAT_BGRx.rawValue
-    case .bgra: SPA_VIDEO_FORMAT_BGRA.rawValue
-    case .rgbx: SPA_VIDEO_FORMAT_RGBx.rawValue
-    case .rgba: SPA_VIDEO_FORMAT_RGBA.rawValue
-    }
-  }
-}
-
-extension SharedBuffer {
-  /// Takes hold of a stream's buffer; one of a kind that cannot be read has no bytes.
-  fileprivate convenience init(
-    of buffer: UnsafeMutablePointer<spa_buffer>, returned: EventSource
-  ) throws(PosixError) {
-    guard unsafe buffer.pointee.n_datas > 0 else {
-      throw PosixError("add_buffer", code: EINVAL)
-    }
-    let data = unsafe buffer.pointee.datas[0]
-    switch unsafe spa_data_type(rawValue: data.type) {
-    case SPA_DATA_MemFd:
-      unsafe try self.init(
-        fd: Int32(truncatingIfNeeded: data.fd), offset: Int(data.mapoffset),
-        byteCount: Int(data.maxsize), returned: returned)
-    case SPA_DATA_MemPtr where unsafe data.data != nil:
-      unsafe self.init(mapped: data.data, byteCount: Int(data.maxsize), returned: returned)
-    default:
-      throw PosixError("add_buffer", code: ENOTSUP)
-    }
-  }
 }

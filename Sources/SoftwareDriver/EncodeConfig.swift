@@ -2,7 +2,7 @@ internal import CVA
 
 /// What this encoder offers, and what a client chose of it.
 final class EncodeConfig {
-  /// H.264 levels above 5.1 are of no use to a screen; 5.1 ends at 36,864 macroblocks.
+  /// Samples; level 5.1 holds 4096 by 2304 of them, and no screen of today has more.
   static let largestSide = 4096
 
   /// A supported attribute's value, as `vaGetConfigAttributes` gives it.

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Posix
 import TestSupport
@@ -186,6 +187,42 @@ import Wire
       try consumer.receive("finished") { $0.header.kind == .finished ? () : nil }
       #expect(try relay.process.waitForEnd() == 0)
       #expect(!relay.process.errors.contains("left open"))
+    }
+  }
+}
+
+/// What a consumer that reads nothing costs, and whom.
+@Suite struct SlowConsumerTests {
+  @Test("consumers that read nothing are closed, and one that reads loses nothing")
+  func readsNothing() throws {
+    try withTestDirectory { directory in
+      let agent = try ScriptedAgent(token: RelayRun.token(in: directory))
+      let relay = try RelayRun(["--agent", "\(agent.address)"], in: directory)
+      defer { relay.process.end() }
+      let link = try agent.begin()
+      let reading = try ScriptedPeer.consumer(of: relay.consumers)
+      let silent = try ScriptedPeer.consumer(of: relay.consumers)
+      let player = try ScriptedPeer(to: relay.http)
+      try player.send(Array("GET /live.ts HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
+      _ = try link.receive("audience") { raw -> Bool? in
+        try? Message(raw) == .audience(readers: 3, containers: 1) ? true : nil
+      }
+      // Far beyond what the kernel holds for two seconds.
+      let filler = [UInt8](repeating: 0x55, count: 200_000)
+      var sent: UInt64 = 0
+      try waitUntil("both closed", within: .seconds(20)) {
+        let isKeyframe = sent.isMultiple(of: 10)
+        try link.sendPacket(
+          [0, 0, 0, 1, isKeyframe ? 0x65 : 0x41] + filler, pts: MonotonicClock.now(),
+          isKeyframe: isKeyframe)
+        sent += 1
+        #expect(try reading.receivePacket().length == filler.count + 5)
+        let status = try relay.get("/api/v1/status")
+        return status.components(separatedBy: "\"closed_slow\":1").count == 3
+      }
+      let status = try relay.get("/api/v1/status")
+      #expect(status.contains("\"state\":\"live\""))
+      _ = silent
     }
   }
 }

@@ -96,6 +96,24 @@ import Wire
     }
   }
 
+  @Test("an adopted agent that is gone without a word is a death all the same")
+  func adoptedKilled() throws {
+    try withTestDirectory { directory in
+      var agent: ScriptedAgent? = try ScriptedAgent(token: RelayRun.token(in: directory))
+      let address = try #require(agent?.address)
+      let relay = try RelayRun(["--agent", "\(address)"], in: directory)
+      defer { relay.process.end() }
+      var link = try agent?.begin(pid: 1_000_002)
+      try waitUntil("the agent") { try status(relay).contains("\"pid\":1000002") }
+      agent = nil
+      link = nil
+      try waitUntil("its death") {
+        try status(relay).contains("agent 1000002: ended without last words")
+      }
+      #expect(link == nil && agent == nil)
+    }
+  }
+
   @Test("a relay that is killed leaves its agent alive, and one that is ended does not")
   func survival() throws {
     try withTestDirectory { directory in

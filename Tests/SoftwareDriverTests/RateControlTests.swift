@@ -7,6 +7,7 @@ import Testing
 struct RateControlTests {
   private let width = 320
   private let height = 192
+  private let picturesPerSecond = 6
 
   private func client(kilobits: Int, minimumQP: Int = 0, initialQP: Int = 0) throws -> (
     DriverClient, [[UInt8]]
@@ -16,8 +17,9 @@ struct RateControlTests {
     rate.bits_per_second = UInt32(kilobits * 1000)
     rate.min_qp = UInt32(minimumQP)
     rate.initial_qp = UInt32(initialQP)
+    // Few pictures a second, so that a slow machine's pauses are no pauses to the rate control.
     var frameRate = VAEncMiscParameterFrameRate()
-    frameRate.framerate = 30
+    frameRate.framerate = UInt32(picturesPerSecond)
     return (
       client,
       [
@@ -29,19 +31,19 @@ struct RateControlTests {
 
   @Test("steady motion takes the rate, and not more")
   func steadyMotion() throws {
-    let (client, misc) = try client(kilobits: 1500)
+    let (client, misc) = try client(kilobits: 300)
     var sizes: [Int] = []
     for index in 0..<75 {
       let picture = Picture.text(width: width, height: height, seed: UInt64(1000 * index))
       sizes.append(try client.encode(picture, misc: index == 0 ? misc : []).bytes.count)
     }
-    let rate = Double(sizes[25...].reduce(0, +)) * 8 * 30 / 50 / 1000
-    #expect(rate > 1350 && rate < 1575)
+    let rate = Double(sizes[25...].reduce(0, +)) * 8 * Double(picturesPerSecond) / 50 / 1000
+    #expect(rate > 270 && rate < 315)
   }
 
   @Test("the pictures follow the rate bit for bit")
   func decodes() throws {
-    let (client, misc) = try client(kilobits: 600)
+    let (client, misc) = try client(kilobits: 120)
     var stream: [UInt8] = []
     var reconstructions: [[UInt8]] = []
     for index in 0..<12 {
@@ -58,7 +60,7 @@ struct RateControlTests {
 
   @Test("a still screen is made sharp within ten pictures, then skipped")
   func refinement() throws {
-    let (client, misc) = try client(kilobits: 1500)
+    let (client, misc) = try client(kilobits: 300)
     let text = Picture.text(width: width, height: height, seed: 1)
     var coded = try client.encode(text, misc: misc)
     for _ in 0..<10 { coded = try client.encode(text) }
@@ -70,18 +72,18 @@ struct RateControlTests {
 
   @Test("a keyframe takes no more than its share of a second")
   func keyframe() throws {
-    let (client, misc) = try client(kilobits: 1500)
+    let (client, misc) = try client(kilobits: 300)
     let noise = Picture.noise(width: width, height: height, seed: 1)
     let coded = try client.encode(noise, misc: misc)
-    #expect(coded.bytes.count * 8 < 1_500_000 * 6 / 10)
+    #expect(coded.bytes.count * 8 < 300_000 * 6 / 10)
   }
 
   @Test("the smallest and the first QP are the client's")
   func clientQPs() throws {
     let text = Picture.text(width: width, height: height, seed: 1)
-    let (free, freeMisc) = try client(kilobits: 20_000)
-    let (bound, boundMisc) = try client(kilobits: 20_000, minimumQP: 36)
-    let (first, firstMisc) = try client(kilobits: 20_000, initialQP: 40)
+    let (free, freeMisc) = try client(kilobits: 4000)
+    let (bound, boundMisc) = try client(kilobits: 4000, minimumQP: 36)
+    let (first, firstMisc) = try client(kilobits: 4000, initialQP: 40)
     let size = try free.encode(text, misc: freeMisc).bytes.count
     #expect(try bound.encode(text, misc: boundMisc).bytes.count < size * 3 / 4)
     #expect(try first.encode(text, misc: firstMisc).bytes.count < size * 3 / 4)

@@ -132,7 +132,10 @@ extension PipeWireSource: StreamObserver {
   func streamTook(_ lease: consuming BufferLease, _ layout: PictureLayout) {
     if layout.transform != transform {
       transform = layout.transform
-      Log.note("the screen's pictures are turned (PipeWire's transform \(transform))")
+      Log.note(
+        transform == 0
+          ? "the screen's pictures are upright again"
+          : "the screen's pictures come turned (SPA transform \(transform)) and are sent so")
     }
     guard
       let frame = Frame(

@@ -42,7 +42,7 @@ struct TestPattern {
     case 0: true
     case 1: false
     case 2..<18: (number >> (17 - index)) & 1 == 1
-    default: ((number & 0xffff) % 61 >> (23 - index)) & 1 == 1
+    default: (((number & 0xffff) % 61) >> (23 - index)) & 1 == 1
     }
   }
 

@@ -10,6 +10,7 @@ import Report
 final class TestPatternSource: ScreenSource {
   // One being read, one waiting in the slot, one to draw.
   private static let bufferCount = 3
+
   private let loop: Loop
   private let slot: FrameSlot
   private let onEvent: (SourceEvent) -> Void
@@ -19,7 +20,6 @@ final class TestPatternSource: ScreenSource {
   private var timer: TimerSource?
   private var returned: EventSource?
   private var number = 0
-
   private var skippedCount = 0
 
   init(

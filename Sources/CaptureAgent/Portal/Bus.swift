@@ -38,8 +38,8 @@ final class Bus {
     io = nil
     timer = nil
     slots = []
-    // Flushes what is queued, which is a few hundred bytes that the socket takes at once.
-    unsafe sd_bus_flush_close_unref(raw)
+    // No flush, which waits for a bus that hangs: what was sent went out at once, being short.
+    unsafe sd_bus_close_unref(raw)
   }
 
   /// Calls a method; `onReply` comes once, from the loop, after `timeout` at the latest. A

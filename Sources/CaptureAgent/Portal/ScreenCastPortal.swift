@@ -141,9 +141,9 @@ final class ScreenCastPortal {
 
   private func selectSources() {
     guard let sessionPath else { return }
-    let types = offered["AvailableSourceTypes"]?.unsigned ?? Self.monitors
+    let known = (offered["AvailableSourceTypes"]?.unsigned ?? 0) & (Self.monitors | Self.windows)
     var options: [String: BusValue] = [
-      "types": .uint32(types & (Self.monitors | Self.windows)), "multiple": .bool(false),
+      "types": .uint32(known == 0 ? Self.monitors : known), "multiple": .bool(false),
     ]
     let cursorMode: UInt32 = wishes.showsCursor ? 2 : 1
     if (offered["AvailableCursorModes"]?.unsigned ?? 0) & cursorMode != 0 {

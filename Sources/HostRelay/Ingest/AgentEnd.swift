@@ -9,6 +9,15 @@ struct AgentEnd: Equatable {
   let finalCode: ExitCode?
   let code: FinishCode
 
+  /// Gone, and nobody here can say how: another parent's agent that left no last words.
+  static let silent = AgentEnd(words: "ended without last words", finalCode: nil, code: .failed)
+
+  private init(words: String, finalCode: ExitCode?, code: FinishCode) {
+    self.words = words
+    self.finalCode = finalCode
+    self.code = code
+  }
+
   /// From the exit status that its parent sees, and its last words if it left some.
   init(_ end: ChildEnd, lastWords: LastWords?) {
     let code = end.signal == 0 ? end.code : Self.shellBase + end.signal

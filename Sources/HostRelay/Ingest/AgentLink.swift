@@ -13,6 +13,15 @@ enum LinkEnd: Equatable, CustomStringConvertible {
   case finished(FinishCode, String)
   case lost(String)
 
+  /// Whether the agent said that all is over; otherwise another one may go on.
+  var endsBroadcast: Bool {
+    guard case .finished(let code, _) = self else { return false }
+    switch code {
+    case .finished, .revoked, .sourceEnded, .refused: return true
+    default: return false
+    }
+  }
+
   var description: String {
     switch self {
     case .nobody: "nobody answers"

@@ -46,6 +46,8 @@ final class Ingest {
   private var deliveredAt: Moment?
   /// When the child was started, or the earliest time at which the next one may be.
   private var startTime = Moment.now
+  /// A lost agent that left no last words; it may still be there.
+  private var unexplained: Greeting?
   /// The end of a child whose link has not ended yet.
   private var earlyEnd: (ChildEnd, pid: Int32)?
   private var isClosing = false
@@ -150,6 +152,7 @@ final class Ingest {
     Log.note("link \(linkNumber): agent \(greeting.pid)")
     agent = greeting
     complaint = nil
+    unexplained = nil
     events.greeted(greeting)
   }
 
@@ -160,10 +163,11 @@ final class Ingest {
       Log.note("link \(linkNumber): agent \(agent.pid): \(end)")
       self.agent = nil
       events.lost(end)
-      explainByLastWords(of: agent)
+      if !end.endsBroadcast { explainByLastWords(of: agent) }
     } else {
       complain(end)
     }
+    if end == .nobody { explainBySilence() }
     if let (end, pid) = earlyEnd {
       earlyEnd = nil
       childSettled(end, pid: pid)
@@ -218,12 +222,22 @@ final class Ingest {
 
   /// What an agent that is nobody's child here left about its end.
   private func explainByLastWords(of agent: Greeting) {
-    guard process?.pid != Int32(bitPattern: agent.pid),
-      let words = LastWords.read(from: directory), words.pid == agent.pid,
+    guard process?.pid != Int32(bitPattern: agent.pid) else { return }
+    guard let words = LastWords.read(from: directory), words.pid == agent.pid,
       words.instance == agent.instance
-    else { return }
+    else {
+      unexplained = agent
+      return
+    }
     let end = AgentEnd(exitCode: words.code, text: words.text)
     died("agent \(agent.pid): \(end.words)", end)
+  }
+
+  /// The port is closed and nothing was left: then it was killed.
+  private func explainBySilence() {
+    guard let agent = unexplained else { return }
+    unexplained = nil
+    died("agent \(agent.pid): \(AgentEnd.silent.words)", .silent)
   }
 
   private func died(_ line: String, _ end: AgentEnd) {

@@ -126,7 +126,7 @@ final class Broadcast {
   func linkLost(_ end: LinkEnd) {
     figures = nil
     memory.step = .rest
-    if case .finished(let code, let text) = end, code.endsBroadcast {
+    if case .finished(let code, let text) = end, end.endsBroadcast {
       finish(code, text)
     } else {
       session.linkLost("\(end)", now: .now)
@@ -225,16 +225,6 @@ final class Broadcast {
   private func put(_ message: Message) {
     packets.put(
       Packet(kind: .message, pts: 0, bytes: SharedBytes(message.encoded())), now: .now)
-  }
-}
-
-extension FinishCode {
-  /// Whether an agent that says this has ended the broadcast; otherwise another one may go on.
-  var endsBroadcast: Bool {
-    switch self {
-    case .finished, .revoked, .sourceEnded, .refused: true
-    default: false
-    }
   }
 }
 

@@ -34,8 +34,7 @@ struct PictureEncoder: ~Copyable {
     self.scout = scout
   }
 
-  /// Hashes the source into the target's memory. Answers how many macroblocks differ from the
-  /// reference's source.
+  /// Hashes the source into the target's memory.
   func hashSource(of job: borrowing PictureJob) {
     for row in 0..<rows {
       let job = job.around(row: row)

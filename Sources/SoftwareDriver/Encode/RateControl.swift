@@ -25,8 +25,14 @@ struct RateControl {
   static let readableQP = 30
   /// Seconds of the peak rate that may be ahead of time.
   static let bucketSeconds = 0.6
+  /// The least in pictures: a picture's share of an empty bucket has to exceed one interval's bits.
+  static let bucketPictures = 9.0
   /// Seconds of the rate that an intra picture may take.
   static let intraSeconds = 0.4
+  /// Seconds of the rate that a picture may take which has so many times the usual detail to code: a
+  /// window opened, a page turned. Motion that goes on becomes the usual within a few pictures.
+  static let sceneSeconds = 0.25
+  static let sceneChange = 4.0
   /// What a picture, and an intra picture, gets of a bucket that is full: time will drain it.
   static let leastSeconds = 0.008
   static let leastIntraSeconds = 0.15
@@ -39,6 +45,9 @@ struct RateControl {
   /// pages of text take.
   private var intraWeight = 0.08
   private var interWeight = 0.06
+  /// What pictures of late had to code.
+  private var usualDetail = 0.0
+  private var lastQP = 0
   private var hasCoded = false
   private var lastTime: UInt64 = 0
 
@@ -50,23 +59,22 @@ struct RateControl {
   /// The plan for a picture at `time`, in nanoseconds of any steady clock.
   mutating func plan(_ load: PictureLoad, isIntra: Bool, at time: UInt64) -> PicturePlan {
     drain(until: time)
-    let free = max(0, bucketBits - level)
-    var share = max(free * Self.pictureShare, rate * Self.leastSeconds)
-    if isIntra {
-      let bound = max(free, rate * Self.leastIntraSeconds)
-      share = max(share, min(bound, rate * Self.intraSeconds))
-    }
+    let isScene = Double(load.detail) > Self.sceneChange * usualDetail
+    let share = share(isIntra: isIntra, isScene: isScene)
     let floor = min(max(settings.minimumQP, Self.finestQP), settings.maximumQP)
     var qp = floor
     while qp < settings.maximumQP, predictedBits(load, isIntra, qp: qp) > share { qp += 1 }
+    // Near the last picture's QP go half the way, or motion that goes on would swing around its QP.
+    if !isIntra, !isScene, abs(qp - lastQP) <= 4 {
+      qp = max(floor, (qp + lastQP + (qp > lastQP ? 1 : 0)) / 2)
+    }
     if !hasCoded, settings.initialQP > 0 {
       qp = min(max(settings.initialQP, settings.minimumQP), settings.maximumQP)
     }
     let changed = predictedBits(load, isIntra, qp: qp)
     return PicturePlan(
       qp: qp, stillQP: stillQP(load, floor: floor), refinementBits: Int(max(0, share - changed)),
-      limitBits: Int(isIntra ? share * 1.2 : share * 2),
-      largestQP: settings.maximumQP, load: load)
+      limitBits: Int(share * (isIntra ? 1.2 : 2)), largestQP: settings.maximumQP, load: load)
   }
 
   /// Learns from the picture that `plan` was made for; `changedBits` went into what changed.
@@ -74,6 +82,8 @@ struct RateControl {
     bits: Int, changedBits: Int, _ load: PictureLoad, meanQP: Double, isIntra: Bool
   ) {
     hasCoded = true
+    lastQP = Int(meanQP.rounded())
+    usualDetail += (Double(load.detail) - usualDetail) / 4
     level += Double(bits)
     // A handful of macroblocks says little about the next picture.
     guard load.changedCount >= 16 else { return }
@@ -86,6 +96,17 @@ struct RateControl {
     }
   }
 
+  /// The bits that a picture may take.
+  private func share(isIntra: Bool, isScene: Bool) -> Double {
+    let free = max(0, bucketBits - level)
+    let share = max(free * Self.pictureShare, rate * Self.leastSeconds)
+    if isIntra {
+      let bound = max(free, rate * Self.leastIntraSeconds)
+      return max(share, min(bound, rate * Self.intraSeconds))
+    }
+    return isScene ? max(share, min(free, rate * Self.sceneSeconds)) : share
+  }
+
   /// What is hard to read is made readable everywhere before anything is made sharp.
   private func stillQP(_ load: PictureLoad, floor: Int) -> Int {
     load.coarseCount > 32 ? min(max(floor, Self.readableQP), settings.maximumQP) : floor
@@ -96,7 +117,8 @@ struct RateControl {
   }
 
   private var bucketBits: Double {
-    let bucket = Double(settings.peakBitsPerSecond) * Self.bucketSeconds
+    let seconds = max(Self.bucketSeconds, Self.bucketPictures / settings.picturesPerSecond)
+    let bucket = Double(settings.peakBitsPerSecond) * seconds
     return settings.bufferBits > 0 ? min(bucket, Double(settings.bufferBits)) : bucket
   }
 

@@ -7,11 +7,19 @@
   /// The QP whose fidelity the macroblock has reached; `unknownQuality` asks for a look.
   let qualities: Table<UInt8>
 
+  /// Macroblocks in a row, and rows.
+  let columns: Int
+  let rows: Int
+
   static let unknownQuality: UInt8 = 255
 
-  init(macroblockCount: Int) throws(DriverError) {
-    hashes = try Table(count: macroblockCount)
-    serials = try Table(count: macroblockCount)
-    qualities = try Table(count: macroblockCount)
+  init(columns: Int, rows: Int) throws(DriverError) {
+    self.columns = columns
+    self.rows = rows
+    hashes = try Table(count: columns * rows)
+    serials = try Table(count: columns * rows)
+    qualities = try Table(count: columns * rows)
   }
+
+  func has(columns: Int, rows: Int) -> Bool { self.columns == columns && self.rows == rows }
 }

@@ -123,15 +123,16 @@ extension CheckedPicture {
   /// The picture as the encoder takes it; the first time makes the reconstruction's memory. The
   /// surfaces are within reach until `close`.
   func open(_ windows: PictureWindows) throws(DriverError) -> PictureJob {
-    let count = Int(slice.num_macroblocks)
+    let columns = Int(sequence.picture_width_in_mbs)
+    let rows = Int(sequence.picture_height_in_mbs)
     let memory: Reconstruction
-    if let kept = reconstruction.reconstruction, kept.hashes.count == count {
+    if let kept = reconstruction.reconstruction, kept.has(columns: columns, rows: rows) {
       memory = kept
     } else {
-      memory = try Reconstruction(macroblockCount: count)
+      memory = try Reconstruction(columns: columns, rows: rows)
       reconstruction.reconstruction = memory
     }
-    guard reference?.reconstruction.map({ $0.hashes.count == count }) ?? true else {
+    guard reference?.reconstruction.map({ $0.has(columns: columns, rows: rows) }) ?? true else {
       throw .invalidParameter
     }
     let offsets = PictureJob.DeblockingOffsets(

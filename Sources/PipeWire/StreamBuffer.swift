@@ -1,0 +1,25 @@
+import CPipeWire
+import Glibc
+import Posix
+
+extension SharedBuffer {
+  /// Takes hold of a stream's buffer; throws when it is of a kind that cannot be read.
+  convenience init(
+    of buffer: UnsafeMutablePointer<spa_buffer>, returned: EventSource
+  ) throws(PosixError) {
+    guard unsafe buffer.pointee.n_datas > 0 else {
+      throw PosixError("add_buffer", code: EINVAL)
+    }
+    let data = unsafe buffer.pointee.datas[0]
+    switch unsafe spa_data_type(rawValue: data.type) {
+    case SPA_DATA_MemFd:
+      unsafe try self.init(
+        fd: Int32(truncatingIfNeeded: data.fd), offset: Int(data.mapoffset),
+        byteCount: Int(data.maxsize), returned: returned)
+    case SPA_DATA_MemPtr where unsafe data.data != nil:
+      unsafe self.init(mapped: data.data, byteCount: Int(data.maxsize), returned: returned)
+    default:
+      throw PosixError("add_buffer", code: ENOTSUP)
+    }
+  }
+}

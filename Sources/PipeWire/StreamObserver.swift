@@ -1,0 +1,20 @@
+/// What a stream tells, on the loop's thread, inside the stream's own callbacks: the stream must
+/// not be dropped there.
+package protocol StreamObserver: AnyObject {
+  /// The pictures that follow have this format.
+  func streamAgreed(on format: VideoFormat)
+  /// A picture came; its buffer goes back to the producer with the lease.
+  func streamTook(_ lease: consuming BufferLease, _ layout: PictureLayout)
+  /// No picture follows.
+  func streamEnded(_ end: StreamEnd)
+}
+
+/// Why a stream has no more pictures.
+package enum StreamEnd: Error, Equatable, Sendable {
+  /// Nobody linked the stream to its node, or no buffers came.
+  case neverStarted
+  /// The node, or the link to it, is gone.
+  case unlinked
+  /// PipeWire's own words.
+  case failed(String)
+}

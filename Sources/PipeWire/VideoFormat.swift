@@ -1,0 +1,27 @@
+import CPipeWire
+
+/// How a pixel's four bytes stand in memory, lowest address first; `x` is unused.
+package enum PixelFormat: CaseIterable, Sendable {
+  case bgrx, bgra, rgbx, rgba
+
+  package static let byteCount = 4
+}
+
+/// What a stream and its producer agreed on.
+package struct VideoFormat: Equatable, Sendable {
+  package let pixel: PixelFormat
+  package let width: Int
+  package let height: Int
+}
+
+extension PixelFormat {
+  /// SPA's number for it.
+  var spa: UInt32 {
+    switch self {
+    case .bgrx: SPA_VIDEO_FORMAT_BGRx.rawValue
+    case .bgra: SPA_VIDEO_FORMAT_BGRA.rawValue
+    case .rgbx: SPA_VIDEO_FORMAT_RGBx.rawValue
+    case .rgba: SPA_VIDEO_FORMAT_RGBA.rawValue
+    }
+  }
+}
