@@ -116,6 +116,9 @@ let package = Package(
       ],
       swiftSettings: tests),
     .testTarget(
+      name: "StressTests", dependencies: ["Wire", "Bitstream", "TestSupport"],
+      swiftSettings: tests),
+    .testTarget(
       name: "EndToEndTests", dependencies: ["Wire", "Bitstream", "TestSupport"],
       swiftSettings: tests),
   ]

@@ -163,7 +163,7 @@ final class Ingest {
       Log.note("link \(linkNumber): agent \(agent.pid): \(end)")
       self.agent = nil
       events.lost(end)
-      if !end.endsBroadcast { explainByLastWords(of: agent) }
+      if !end.endsBroadcast, earlyEnd == nil { explainByLastWords(of: agent) }
     } else {
       complain(end)
     }
@@ -209,12 +209,13 @@ final class Ingest {
   private func childSettled(_ end: ChildEnd, pid: Int32) {
     let words = LastWords.read(from: directory).flatMap { $0.pid == UInt32(pid) ? $0 : nil }
     let end = AgentEnd(end, lastWords: words)
-    died("agent \(pid): \(end.words)", end)
     guard end.finalCode == nil else {
+      Log.note("agent \(pid): \(end.words)")
       isClosing = true
       retry.stop()
       return events.final(end)
     }
+    died("agent \(pid): \(end.words)", end)
     let delay = crashes.isLooping(now: .now) ? CrashWatch.delay : respawns.next()
     startTime = .now + delay
     if link == nil { connect(after: delay) }
