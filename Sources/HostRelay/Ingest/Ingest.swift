@@ -53,6 +53,8 @@ final class Ingest {
   private var isClosing = false
   private var finished: (() -> Void)?
   private var complaint: String?
+  /// The last agent's end is known, so that a port which is just being closed tells nothing new.
+  private var isExplained = false
 
   /// An agent that delivered a keyframe and lived this long counts as sound.
   private static let soundAfter = Duration.seconds(2)
@@ -152,6 +154,7 @@ final class Ingest {
     Log.note("link \(linkNumber): agent \(greeting.pid)")
     agent = greeting
     complaint = nil
+    isExplained = false
     unexplained = nil
     events.greeted(greeting)
   }
@@ -247,6 +250,7 @@ final class Ingest {
     lastDeath = line
     crashes.died(now: .now)
     if crashes.isLooping(now: .now) { Log.note("crash loop: next start in 2 s") }
+    isExplained = true
     events.explained(end)
   }
 
@@ -255,6 +259,7 @@ final class Ingest {
     guard end != .nobody, "\(end)" != complaint else { return }
     complaint = "\(end)"
     Log.note("link \(linkNumber): \(end)")
+    if case .lost = end, isExplained { return }
     events.troubled(end)
   }
 }
