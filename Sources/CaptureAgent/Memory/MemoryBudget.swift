@@ -68,7 +68,7 @@ struct MemoryBudget: Equatable, Sendable {
 
   /// Measured on a release build that captures through the portal: VmPeak and VmData less what is
   /// planned beside them.
-  private static let codeKB = 22_400
+  private static let codeKB = 22_800
   private static let ownDataKB = 2_900
 
   /// One line a pool that counts, and the sum: what `--explain-memory` prints.

@@ -51,6 +51,8 @@ final class Ingest {
   /// The end of a child whose link has not ended yet.
   private var earlyEnd: (ChildEnd, pid: Int32)?
   private var isClosing = false
+  /// Of the agent met last.
+  private var kills: GroupKills?
   private var finished: (() -> Void)?
   private var complaint: String?
   /// The last agent's end is known, so that a port which is just being closed tells nothing new.
@@ -155,6 +157,7 @@ final class Ingest {
     agent = greeting
     complaint = nil
     isExplained = false
+    kills = GroupKills(of: greeting.pid)
     unexplained = nil
     events.greeted(greeting)
   }
@@ -211,7 +214,8 @@ final class Ingest {
 
   private func childSettled(_ end: ChildEnd, pid: Int32) {
     let words = LastWords.read(from: directory).flatMap { $0.pid == UInt32(pid) ? $0 : nil }
-    let end = AgentEnd(end, lastWords: words)
+    let isFenced = end.signal == SIGKILL && kills?.haveRisen == true
+    let end = isFenced ? AgentEnd.fenced : AgentEnd(end, lastWords: words)
     guard end.finalCode == nil else {
       Log.note("agent \(pid): \(end.words)")
       isClosing = true
@@ -241,7 +245,8 @@ final class Ingest {
   private func explainBySilence() {
     guard let agent = unexplained else { return }
     unexplained = nil
-    died("agent \(agent.pid): \(AgentEnd.silent.words)", .silent)
+    let end = kills?.haveRisen == true ? AgentEnd.fenced : .silent
+    died("agent \(agent.pid): \(end.words)", end)
   }
 
   private func died(_ line: String, _ end: AgentEnd) {
