@@ -4,6 +4,9 @@
 struct PictureTail {
   /// Unchanged pictures that a change is followed by.
   static let length = 3
+  /// The same behind a keyframe of a still screen: a player that joins looks at 20 and more before it
+  /// shows one. With 3, mpv took 7.5 s to its first picture, with 25 it takes 0.9.
+  static let joinLength = 25
   /// The most pictures that a still screen is bettered by.
   static let betterments = 45
   /// An access unit up to this many bytes says nothing but "skip".
@@ -28,13 +31,13 @@ struct PictureTail {
     isMoving = !isUnchanged && time - lastChange < frameInterval * 5 / 2
     if !isUnchanged { lastChange = time }
     if !isUnchanged || isKeyframe {
-      remaining = Self.length
+      remaining = isUnchanged ? Self.joinLength : Self.length
       bettermentsLeft = Self.betterments
     } else if byteCount <= Self.emptyByteCount {
       remaining = max(remaining - 1, 0)
     } else if bettermentsLeft > 0 {
       bettermentsLeft -= 1
-      remaining = Self.length
+      remaining = max(remaining - 1, Self.length)
     } else {
       remaining = max(remaining - 1, 0)
     }
