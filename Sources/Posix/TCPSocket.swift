@@ -82,6 +82,16 @@ package enum TCPSocket {
     if let unsent { try set(Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, to: unsent, on: fd) }
   }
 
+  /// Bytes that the kernel holds for the socket: received, sent and unacknowledged, and reserved.
+  package static func memory(of fd: Int32) -> Int {
+    // The first words of what SO_MEMINFO tells, as linux/sock_diag.h has them.
+    var words = InlineArray<9, UInt32>(repeating: 0)
+    var size = socklen_t(MemoryLayout<InlineArray<9, UInt32>>.size)
+    guard unsafe getsockopt(fd, SOL_SOCKET, SO_MEMINFO, &words, &size) == 0 else { return 0 }
+    return Int(words[SK_MEMINFO_RMEM_ALLOC]) + Int(words[SK_MEMINFO_WMEM_QUEUED])
+      + Int(words[SK_MEMINFO_FWD_ALLOC])
+  }
+
   private static func makeSocket(for address: SocketAddress) -> Int32 {
     let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
     return socket(address.isIPv6 ? AF_INET6 : AF_INET, type, 0)
