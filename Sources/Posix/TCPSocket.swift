@@ -28,6 +28,49 @@ package enum TCPSocket {
     }
   }
 
+  /// A blocking connection to `address`, each step of which takes `timeout` at most.
+  package static func connect(
+    to address: SocketAddress, timeout: Duration
+  ) throws(PosixError) -> OwnedFD {
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    let connection = OwnedFD(
+      try check(socket(address.isIPv6 ? AF_INET6 : AF_INET, type, 0), "socket"))
+    var limit = timeval(tv_sec: Int(timeout.components.seconds), tv_usec: 0)
+    let size = socklen_t(MemoryLayout<timeval>.size)
+    for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+      try check(
+        unsafe setsockopt(connection.raw, SOL_SOCKET, option, &limit, size), "setsockopt")
+    }
+    try check(
+      unsafe address.withSockaddr { unsafe Glibc.connect(connection.raw, $0, $1) },
+      "connect \(address)")
+    return connection
+  }
+
+  /// Sends all of `bytes` on a blocking connection.
+  package static func send(_ bytes: [UInt8], to fd: Int32) throws(PosixError) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes {
+        unsafe Glibc.send(fd, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      rest = rest.dropFirst(Int(try check(count, "send")))
+    }
+  }
+
+  /// All that comes on a blocking connection until its end.
+  package static func receiveAll(from fd: Int32) throws(PosixError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 16_384)
+    while true {
+      let count = unsafe piece.withUnsafeMutableBytes {
+        unsafe recv(fd, $0.baseAddress, $0.count, 0)
+      }
+      guard try check(count, "recv") > 0 else { return bytes }
+      bytes += piece.prefix(count)
+    }
+  }
+
   /// Sends small messages at once, notices a dead peer in `silence`, and keeps no more than
   /// `unsent` bytes in the kernel before the socket stops being writable.
   package static func tune(
@@ -37,6 +80,16 @@ package enum TCPSocket {
     let milliseconds = Int32(clamping: silence.nanoseconds / 1_000_000)
     try set(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, to: milliseconds, on: fd)
     if let unsent { try set(Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, to: unsent, on: fd) }
+  }
+
+  /// Bytes that the kernel holds for the socket: received, sent and unacknowledged, and reserved.
+  package static func memory(of fd: Int32) -> Int {
+    // The first words of what SO_MEMINFO tells, as linux/sock_diag.h has them.
+    var words = InlineArray<9, UInt32>(repeating: 0)
+    var size = socklen_t(MemoryLayout<InlineArray<9, UInt32>>.size)
+    guard unsafe getsockopt(fd, SOL_SOCKET, SO_MEMINFO, &words, &size) == 0 else { return 0 }
+    return Int(words[SK_MEMINFO_RMEM_ALLOC]) + Int(words[SK_MEMINFO_WMEM_QUEUED])
+      + Int(words[SK_MEMINFO_FWD_ALLOC])
   }
 
   private static func makeSocket(for address: SocketAddress) -> Int32 {

@@ -1,6 +1,6 @@
 internal import CVA
 
-/// An image of the client's: a layout, and the buffer with the pixels.
+/// An image of the client's: the layout, and the id of the buffer with its pixels.
 final class DriverImage {
   static var format: VAImageFormat {
     var format = VAImageFormat()
@@ -10,22 +10,12 @@ final class DriverImage {
     return format
   }
 
-  /// The layout, with the ids that the client has.
-  var layout = VAImage()
-  let pixels: DriverBuffer
-  /// The surface whose own pixels these are, for a derived image that a client holds.
+  var layout: VAImage
+  /// The surface whose own pixels these are, for a derived image.
   var surface: Surface?
 
-  /// An image over a surface's pixels; `surface` stays nil until a client derives it.
-  init(pixelsOf surface: Surface) {
-    pixels = DriverBuffer(storage: surface.storage)
-    surface.describe(&layout)
-  }
-
-  var view: PictureView {
-    let base = unsafe pixels.storage.base.assumingMemoryBound(to: UInt8.self)
-    return unsafe PictureView(
-      luma: base + Int(layout.offsets.0), chroma: base + Int(layout.offsets.1),
-      stride: Int(layout.pitches.0))
+  init(layout: VAImage, surface: Surface?) {
+    self.layout = layout
+    self.surface = surface
   }
 }

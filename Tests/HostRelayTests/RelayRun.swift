@@ -10,7 +10,7 @@ struct RelayRun {
   let viewerKey: String
   /// As printed, the first of them with `http`.
   let viewerAddresses: [String]
-  private let directory: TestDirectory
+  let directory: TestDirectory
 
   /// Starts it with `arguments` and waits for its ready lines.
   init(

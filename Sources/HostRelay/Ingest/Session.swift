@@ -17,7 +17,10 @@ struct Session: Equatable {
   /// Since when there has been no picture of a broadcast that had one.
   private var lostAt: Moment?
   private(set) var hasAgent = false
-  private var wasPaused = false
+  /// What whoever controls the broadcast wants; no agent that comes changes it.
+  private(set) var isPauseWanted = false
+  /// What the agent says.
+  private var isAgentPaused = false
 
   init(id: UInt64 = .random(in: 1 ... .max), hold: Duration?) {
     self.id = id
@@ -39,7 +42,7 @@ struct Session: Equatable {
       self.epoch = nextEpoch
     }
     hasAgent = true
-    wasPaused = false
+    isAgentPaused = false
     if state == .waiting { state = .starting }
     // Why the one before it is gone holds no longer.
     text = state == .interrupted ? Self.noPictureYet : ""
@@ -48,19 +51,42 @@ struct Session: Equatable {
   /// A keyframe came: there is a picture.
   mutating func keyframeArrived() {
     guard state == .starting || state == .interrupted else { return }
-    state = wasPaused ? .paused : .live
+    state = isPaused ? .paused : .live
     lostAt = nil
     text = ""
   }
 
+  /// The agent has paused.
   mutating func paused() {
-    wasPaused = true
-    if state == .live { state = .paused }
+    isAgentPaused = true
+    applyPause()
   }
 
+  /// The agent goes on.
   mutating func resumed() {
-    wasPaused = false
-    if state == .paused { state = .live }
+    isAgentPaused = false
+    applyPause()
+  }
+
+  /// Whoever controls the broadcast wants a pause, or no longer.
+  mutating func wantPause(_ isWanted: Bool) {
+    isPauseWanted = isWanted
+    applyPause()
+  }
+
+  private var isPaused: Bool { isAgentPaused || isPauseWanted }
+
+  /// A new agent of a paused broadcast shows nothing, so its word is enough to end an interruption.
+  private mutating func applyPause() {
+    switch state {
+    case .live where isPaused: state = .paused
+    case .paused where !isPaused: state = .live
+    case .interrupted where isAgentPaused && hasAgent:
+      state = .paused
+      lostAt = nil
+      text = ""
+    default: break
+    }
   }
 
   private static let noPictureYet = "the next agent has shown no picture yet"

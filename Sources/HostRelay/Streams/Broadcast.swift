@@ -10,6 +10,7 @@ final class Broadcast {
   private(set) var setup: Message.Setup?
   private(set) var descriptions: [UInt32: StreamDescription] = [:]
   private(set) var figures: AgentFigures?
+  private(set) var memory = Memory()
   private(set) var counts = Counts()
   private(set) var requests = KeyframeRequests()
   /// How the last session ended; nil before.
@@ -23,6 +24,14 @@ final class Broadcast {
   var tell: ((Message) -> Void)?
   /// The first picture of an agent has come.
   var delivered: (() -> Void)?
+
+  /// What the agent has given up for want of memory, in its own words.
+  struct Memory {
+    var step = MemoryStep.rest
+    var text = ""
+    /// Steps taken and undone so far, of all agents.
+    var changes = 0
+  }
 
   struct Counts {
     var packets = 0
@@ -38,6 +47,9 @@ final class Broadcast {
   private var announced: Message?
   /// What the log has of the session.
   private var logged: (id: UInt64, state: SessionState)?
+  private var keepAlive = KeepAlive()
+  /// Bits a second that whoever controls the broadcast wants; nil: as the agent thinks fit.
+  private var wantedBitrate: Int?
   private var clock = OutputClock()
   /// Streams of this link that have shown a keyframe; before it no picture passes.
   private var startedStreams: Set<UInt32> = []
@@ -47,7 +59,7 @@ final class Broadcast {
     session = Session(hold: hold)
     container = try ContainerOutput()
     for stream in [packets, container.stream] {
-      stream.requestKeyframe = { [weak self] in self?.askForKeyframe($0) }
+      stream.requestKeyframe = { [weak self] in self?.askForKeyframe($0) ?? false }
     }
   }
 
@@ -55,6 +67,8 @@ final class Broadcast {
     session.agentGreeted(session: greeting.session, epoch: greeting.epoch)
     startedStreams = []
     requests.restart()
+    if session.isPauseWanted { tell?(.pause) }
+    tellBitrate()
     announceState()
     tellAudience()
   }
@@ -72,6 +86,7 @@ final class Broadcast {
       put(message)
     case .paused:
       session.paused()
+      startedStreams = []
       put(message)
       announceState()
     case .resumed:
@@ -79,6 +94,11 @@ final class Broadcast {
       put(message)
       announceState()
     case .figures(let figures): self.figures = figures
+    case .memoryStep(let step, let text):
+      memory.step = step
+      memory.text = text
+      memory.changes += 1
+      Log.note("agent's memory: \(step.word): \(text)")
     default: break
     }
   }
@@ -91,12 +111,18 @@ final class Broadcast {
       counts.withheld += 1
       return
     }
+    // An agent that was told of a pause, or of the end, may still have sent some more.
+    guard session.state != .paused, session.state != .waiting, !session.isPauseWanted else {
+      counts.withheld += 1
+      return
+    }
     let isSound = description.codec == .opus
     if isKeyframe { startedStreams.insert(number) }
     guard isSound || startedStreams.contains(number) else {
       // An agent that this relay took over goes on in the middle.
       counts.withheld += 1
-      return askForKeyframe(.resume)
+      askForKeyframe(.resume)
+      return
     }
     count(raw, isKeyframe: isKeyframe, now: now)
     let stamp = clock.stamp(
@@ -113,12 +139,14 @@ final class Broadcast {
 
   func linkLost(_ end: LinkEnd) {
     figures = nil
-    let isRepeated = session.state == .interrupted
-    session.linkLost("\(end)", now: .now)
+    memory.step = .rest
     if case .finished(let code, let text) = end, end.endsBroadcast {
-      finish(code, text)
+      // A session that waits has been finished already, and the agent is late.
+      if session.state != .waiting { finish(code, text) }
     } else {
-      if isRepeated { logged = nil }
+      // An agent that is lost again is an event of its own.
+      if session.state == .interrupted { logged = nil }
+      session.linkLost("\(end)", now: .now)
       announceState()
     }
   }
@@ -139,9 +167,34 @@ final class Broadcast {
     return messages
   }
 
-  func askForKeyframe(_ reason: KeyframeRequests.Reason) {
+  /// Says whether one is to be expected soon.
+  @discardableResult
+  func askForKeyframe(_ reason: KeyframeRequests.Reason) -> Bool {
+    let now = Moment.now
     requests.ask(reason)
-    passKeyframeRequest(now: .now)
+    passKeyframeRequest(now: now)
+    return requests.isExpected(now: now)
+  }
+
+  /// Holds the pictures of this broadcast back, whatever agents come and go, until `resume`.
+  func pause() {
+    session.wantPause(true)
+    startedStreams = []
+    tell?(.pause)
+    announceState()
+  }
+
+  /// Goes on, at a keyframe.
+  func resume() {
+    session.wantPause(false)
+    tell?(.resume)
+    announceState()
+  }
+
+  /// Asks this agent, and those after it, for so many bits a second.
+  func setBitrate(_ rate: Int) {
+    wantedBitrate = rate
+    tellBitrate()
   }
 
   func tellAudience() {
@@ -155,6 +208,8 @@ final class Broadcast {
     packets.tick(now: now)
     container.stream.tick(now: now)
     passKeyframeRequest(now: now)
+    if packets.isSuspended { container.keepAlive(now: now) }
+    if session.state != .live, keepAlive.isDue(now: now) { put(stateMessage) }
     if session.isExpired(now: now) { expire() }
   }
 
@@ -173,6 +228,7 @@ final class Broadcast {
     container.finish()
     setup = nil
     descriptions = [:]
+    wantedBitrate = nil
     packets.forgetCache()
     guard !forGood else { return }
     session = Session(hold: hold)
@@ -182,10 +238,11 @@ final class Broadcast {
   /// The session was held for as long as it may be. An agent that is linked, and still has shown
   /// nothing, begins the next one with what it has said of itself.
   private func expire() {
-    let (hasAgent, setup, descriptions) = (session.hasAgent, setup, descriptions)
+    let (former, setup, descriptions) = (session, setup, descriptions)
     finish(.agentLost, session.text)
-    guard hasAgent else { return }
+    guard former.hasAgent else { return }
     session.agentGreeted(session: 0, epoch: 0)
+    if former.isPauseWanted { session.wantPause(true) }
     (self.setup, self.descriptions) = (setup, descriptions)
     announceState()
     for message in preface.dropFirst() { put(message) }
@@ -211,8 +268,16 @@ final class Broadcast {
 
   private func passKeyframeRequest(now: Moment) {
     guard let tell, requests.pass(now: now) else { return }
-    let video = descriptions.filter { $0.value.codec == .h264 }.keys.min() ?? 0
     tell(.keyframeRequest(stream: video))
+  }
+
+  private func tellBitrate() {
+    if let wantedBitrate { tell?(.bitrate(stream: video, UInt32(wantedBitrate))) }
+  }
+
+  /// The first stream of pictures; 0 before it is described.
+  private var video: UInt32 {
+    descriptions.filter { $0.value.codec == .h264 }.keys.min() ?? 0
   }
 
   private var stateMessage: Message {
@@ -225,6 +290,9 @@ final class Broadcast {
     let message = stateMessage
     guard message != announced else { return }
     announced = message
+    keepAlive.spoke(now: .now)
+    let isSuspended = session.state == .interrupted || session.state == .paused
+    for stream in [packets, container.stream] { stream.isSuspended = isSuspended }
     logState()
     put(message)
   }

@@ -10,7 +10,11 @@ struct HTTPRequest {
   let fetchSite: String
   /// The query's `key`.
   let key: [UInt8]
+  /// What `Authorization: Bearer` says.
+  let bearer: [UInt8]
   let visitor: Visitor
+  /// What came with a POST.
+  var body: [UInt8] = []
 }
 
 /// What the relay answers.

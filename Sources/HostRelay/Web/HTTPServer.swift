@@ -13,6 +13,7 @@ import Report
   private let listener: Listener
   private let protocols: UnsafeMutablePointer<lws_protocols>
   private var context: OpaquePointer?
+  private var count = 0
   private var connections: [ObjectIdentifier: HTTPConnection] = [:]
   private var antechamber = Antechamber()
   private var refusals = RepeatedError("viewer")
@@ -85,7 +86,9 @@ import Report
     guard let peer = SocketAddress.peer(of: socket.raw), antechamber.admits(peer),
       connections.count < visitor.places, let context = unsafe context
     else { return ends.count(.refused("full")) }
-    let connection = HTTPConnection(visitor: visitor, server: self)
+    count += 1
+    let connection = HTTPConnection(
+      name: "viewer \(count)", visitor: visitor, server: self)
     do {
       try TCPSocket.tune(
         socket.raw, silence: RelayLimits.userTimeout, unsent: RelayLimits.notSentBytes)
@@ -161,8 +164,8 @@ private func httpCallback(
     // Left alone, lws would answer 101 before it asks anyone who the visitor is.
     _ = unsafe lws_return_http_status(wsi, HTTP_STATUS_FORBIDDEN.rawValue, "no upgrade here")
     return -1
-  case LWS_CALLBACK_HTTP, LWS_CALLBACK_HTTP_WRITEABLE, LWS_CALLBACK_CLOSED_HTTP,
-    LWS_CALLBACK_WSI_DESTROY:
+  case LWS_CALLBACK_HTTP, LWS_CALLBACK_HTTP_BODY, LWS_CALLBACK_HTTP_BODY_COMPLETION,
+    LWS_CALLBACK_HTTP_WRITEABLE, LWS_CALLBACK_CLOSED_HTTP, LWS_CALLBACK_WSI_DESTROY:
     break
   default: return 0
   }
@@ -172,6 +175,9 @@ private func httpCallback(
     connection.server?.asked(connection)
     let path = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
     return unsafe connection.take(wsi, path: String(decoding: path, as: UTF8.self)) ? 0 : -1
+  case LWS_CALLBACK_HTTP_BODY:
+    return unsafe connection.takeBody(UnsafeRawBufferPointer(start: bytes, count: count)) ? 0 : -1
+  case LWS_CALLBACK_HTTP_BODY_COMPLETION: return unsafe connection.endBody(wsi) ? 0 : -1
   case LWS_CALLBACK_HTTP_WRITEABLE: return unsafe connection.write(wsi) ? 0 : -1
   default:
     if reason == LWS_CALLBACK_WSI_DESTROY {

@@ -3,14 +3,25 @@ import Wire
 
 /// Which path gives what, and who may ask.
 struct Site {
-  let viewerKey: ViewerKey
+  let viewerKey: AccessKey
+  let controlKey: AccessKey
   let names: HostNames
   let broadcast: Broadcast
   let consumers: SocketAddress
   let status: () -> StatusDocument
+  let control: ControlAPI
 
   func answer(_ request: HTTPRequest) -> HTTPAnswer {
     if let refusal = refusal(of: request) { return .document(refusal) }
+    if ControlAPI.paths.contains(request.path) {
+      return .document(
+        request.method == "POST"
+          ? control.answer(path: request.path, body: request.body)
+          : .error(405, "\(request.path) takes POST"))
+    }
+    guard request.method == "GET" || request.method == "HEAD" else {
+      return .document(.line(405, "\(request.path) takes GET and HEAD"))
+    }
     switch request.path {
     case "/":
       let page = ViewerPage(
@@ -32,18 +43,20 @@ struct Site {
     }
   }
 
-  /// A name of ours against DNS rebinding, no other site's page, and the key for strangers.
+  /// A name of ours against DNS rebinding, no other site's page, and a key for strangers: the
+  /// viewer key watches, and only the control key controls.
   private func refusal(of request: HTTPRequest) -> HTTPDocument? {
-    guard request.method == "GET" || request.method == "HEAD" else {
-      return .line(405, "only GET and HEAD")
-    }
     guard names.contains(request.host) else {
       return .line(403, "this host name is not ours (see --host)")
     }
     guard request.origin.isEmpty || names.containsOrigin(request.origin),
       request.fetchSite != "cross-site"
     else { return .line(403, "requests of other sites are refused") }
-    guard request.visitor.mayWatch(showing: request.key, viewerKey: viewerKey) else {
+    if request.visitor.may(showing: request.bearer, wanted: controlKey) { return nil }
+    guard !ControlAPI.paths.contains(request.path) else {
+      return .error(403, "the control key is missing or wrong (Authorization: Bearer)")
+    }
+    guard request.visitor.may(showing: request.key, wanted: viewerKey) else {
       return .line(403, "the viewer key is missing or wrong (?key=)")
     }
     return nil
