@@ -25,6 +25,7 @@ package struct AgentFigures: Equatable, Sendable {
     case keyframes = 22
     case packetsSent = 23
     case bytesSent = 24
+    /// Bits a second that the encoder keeps to.
     case bitrate = 25
     /// Microseconds, of the last second's pictures.
     case encodeMedianUS = 26

@@ -156,6 +156,7 @@ final class EncodeThread: @unchecked Sendable {
         if isUnchanged { counts.unchanged += 1 }
         if unit.isKeyframe { counts.keyframes += 1 }
         counts.bytesCopied = encoder.bytesCopied
+        counts.bitsPerSecond = encoder.bitsPerSecond
         counts.allocations = AllocationGuard.threadAllocations
       }
       tail.pictureWent(
