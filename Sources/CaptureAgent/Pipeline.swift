@@ -353,7 +353,8 @@ final class Pipeline {
 extension SourceEnd {
   /// The word that viewers are told.
   fileprivate var finishCode: FinishCode {
-    switch code {
+    if let word { return word }
+    return switch code {
     case .finished: .finished
     case .usage, .bug: .failed
     case .unavailable, .temporary: .unavailable

@@ -11,6 +11,7 @@ func runHostRelay(_ arguments: [String]) -> Int32 {
   signal(SIGPIPE, SIG_IGN)
   unblockSignals()
   do {
+    if arguments.first == "ctl" { return try runControl(Array(arguments.dropFirst())) }
     let values = try Options.table.parse(arguments)
     if values.isOn("help") {
       print(Options.table.help, terminator: "")
@@ -29,6 +30,15 @@ func runHostRelay(_ arguments: [String]) -> Int32 {
     Log.note("\(error)")
     return ExitCode.unavailable.rawValue
   }
+}
+
+private func runControl(_ arguments: [String]) throws(UsageError) -> Int32 {
+  let values = try ControlClient.table.parse(arguments)
+  if values.isOn("help") {
+    print(ControlClient.table.help, terminator: "")
+    return ExitCode.finished.rawValue
+  }
+  return try ControlClient(values).run().rawValue
 }
 
 /// A parent that blocks signals must not make a relay that cannot be ended.

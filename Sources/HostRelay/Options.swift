@@ -5,7 +5,8 @@ import Posix
 struct Options {
   static let table = OptionTable(
     program: "host-relay",
-    summary: "Takes the broadcast of a capture agent and hands it to every viewer.",
+    summary: "Takes the broadcast of a capture agent and hands it to every viewer.\n"
+      + "host-relay ctl --help: how to ask the one that runs.",
     options: [
       Option(
         "agent", .value("ADDRESS:PORT"), "where the agent listens, on loopback",
@@ -22,6 +23,8 @@ struct Options {
         standard: "30"),
       Option(
         "viewer-key", .value("KEY"), "lets other users watch; made and kept if not given"),
+      Option(
+        "control-key", .value("KEY"), "lets other users control; made and kept if not given"),
     ])
 
   let agent: SocketAddress
@@ -32,7 +35,8 @@ struct Options {
   /// nil: for ever.
   let hold: Duration?
   /// nil: the kept one.
-  let viewerKey: ViewerKey?
+  let viewerKey: AccessKey?
+  let controlKey: AccessKey?
 
   init(_ values: OptionValues) throws(UsageError) {
     if let word = values.words.first { throw UsageError("unexpected word \(word) (see --help)") }
@@ -51,9 +55,16 @@ struct Options {
     hosts = values.all("host")
     let seconds = try values.value("hold", "whole seconds", OptionFormat.seconds)
     hold = seconds == 0 ? nil : .seconds(seconds)
-    viewerKey =
-      values["viewer-key"] == nil
-      ? nil
-      : try values.value("viewer-key", "8 to 64 letters, digits, - or _", ViewerKey.init(_:))
+    viewerKey = try Self.key("viewer-key", values)
+    controlKey = try Self.key("control-key", values)
+    if let viewerKey, viewerKey == controlKey {
+      throw UsageError("--control-key must not be the viewer key, which only watches")
+    }
+  }
+
+  private static func key(
+    _ name: String, _ values: OptionValues
+  ) throws(UsageError) -> AccessKey? {
+    values[name] == nil ? nil : try values.value(name, AccessKey.form, AccessKey.init(_:))
   }
 }

@@ -14,7 +14,8 @@ final class Relay {
   private let http: HTTPServer
   private let timer: LoopTimer
   private let began = Moment.now
-  private let viewerKey: ViewerKey
+  private let viewerKey: AccessKey
+  private let controlKey: AccessKey
   private var ingest: Ingest?
   private var signals: [LoopSignal] = []
   private var exitCode: ExitCode?
@@ -29,7 +30,9 @@ final class Relay {
       timer = try LoopTimer(on: loop)
       broadcast = try Broadcast(hold: options.hold)
       viewerKey =
-        try options.viewerKey ?? ViewerKey(LinkToken(file: directory.file("viewer-key")))
+        try options.viewerKey ?? AccessKey(LinkToken(file: directory.file("viewer-key")))
+      controlKey =
+        try options.controlKey ?? AccessKey(LinkToken(file: directory.file("control-key")))
     } catch {
       throw RelayError("\(error)", .unavailable)
     }
@@ -52,7 +55,9 @@ final class Relay {
   /// Runs until the broadcast is over for good; returns the exit code.
   func run() -> ExitCode {
     ingest?.start()
-    print("viewer address: http://\(http.address)/?key=\(viewerKey.text)")
+    for address in LocalAddresses.reaching(http.address) {
+      print("viewer address: http://\(address)/?key=\(viewerKey.text)")
+    }
     print("consumers: \(consumers.address)")
     fflush(nil)
     // Cut short by a viewer that does not take its last words: the process's end is its end.
@@ -86,9 +91,13 @@ final class Relay {
     broadcast.container.stream.audienceChanged = { [broadcast] in broadcast.tellAudience() }
     broadcast.container.finished = { [http] in http.finishStreams() }
     let site = Site(
-      viewerKey: viewerKey, names: HostNames(address: http.address, extra: options.hosts),
+      viewerKey: viewerKey, controlKey: controlKey,
+      names: HostNames(address: http.address, extra: options.hosts),
       broadcast: broadcast, consumers: consumers.address,
-      status: { [unowned self, ingest] in status(ingest) })
+      status: { [unowned self, ingest] in status(ingest) },
+      control: ControlAPI(
+        broadcast: broadcast, hasAgent: { [ingest] in ingest.agent != nil },
+        finish: { [weak self] in self?.finishBroadcast($0) }))
     http.answer = { site.answer($0) }
     for number in [SIGINT, SIGTERM] {
       signals.append(
@@ -111,6 +120,13 @@ final class Relay {
     StatusDocument(
       broadcast: broadcast, ingest: ingest, consumers: consumers.ends, viewers: http.ends,
       uptime: .now - began, now: .now)
+  }
+
+  /// Ends this broadcast. Without an agent of our own another one may come, and the relay waits.
+  private func finishBroadcast(_ reason: String) {
+    guard ingest?.isParent == false else { return finish(.finished, reason, exit: .finished) }
+    ingest?.send(.finish(reason))
+    broadcast.finish(.finished, reason)
   }
 
   /// Tells everybody, waits for an agent of ours to be gone, then lets the loop run empty.

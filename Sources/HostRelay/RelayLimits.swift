@@ -2,6 +2,7 @@
 typealias Moment = SuspendingClock.Instant
 
 /// The relay's own numbers, once; what both processes must agree on stands in `WireLimits`.
+/// `docs/relay.md` has them in a table.
 enum RelayLimits {
   /// What a late joiner may be given at once. More than a second or two behind the live edge is
   /// worth nothing to a player that never catches up.
@@ -11,7 +12,7 @@ enum RelayLimits {
   /// A joiner that finds an older keyframe gets a new one made for it.
   static let freshKeyframe = Duration.milliseconds(500)
   /// How long that joiner waits for it before it takes the old one.
-  static let joinerPatience = Duration.milliseconds(300)
+  static let joinerPatience = Duration.milliseconds(200)
   /// Between two keyframe requests that are passed on: a keyframe costs every viewer.
   static let keyframeRequestInterval = Duration.seconds(1)
 
@@ -28,13 +29,40 @@ enum RelayLimits {
   static let notSentBytes: Int32 = 65_536
   /// After this the kernel gives up on a peer that acknowledges nothing.
   static let userTimeout = Duration.seconds(5)
+  /// Between two log lines about what slow readers lost.
+  static let dropLogInterval = Duration.seconds(1)
 
+  /// While nothing is live: between two state messages to a program, or two repeated keyframes to
+  /// a player. The idle timers behind them begin at some seven seconds.
+  static let keepAliveInterval = Duration.seconds(1)
+
+  /// Before the next connection, or the next start, of an agent; the last one for ever.
+  static let retryDelays: [Duration] = [
+    .zero, .milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2),
+  ]
+  /// How far a delay is moved at random, so that many who lost one peer do not return in step.
+  static let retryJitter = 0.2
+  /// An agent that delivered a keyframe and lived this long is sound: delays begin at 0 again.
+  static let soundAfter = Duration.seconds(2)
+  /// So many deaths in so long are a crash loop, and then starts lie `crashLoopDelay` apart.
+  static let crashLoopDeaths = 5
+  static let crashLoopSpan = Duration.seconds(10)
+  static let crashLoopDelay = Duration.seconds(2)
+
+  /// Connections that the kernel holds for a port until they are accepted: as many as may come.
+  static let backlog: Int32 = 1_000
   /// Connections of one port that have not greeted, or not asked yet.
   static let ungreeted = 64
   /// The same, of one address off loopback.
   static let ungreetedOfAddress = 5
   /// Consumers of one port.
   static let consumers = 1_000
+  /// Connections of HTTP beyond those: for short requests of our own user while viewers fill all.
+  static let reservedPlaces = 64
+  /// What comes with a request that controls.
+  static let requestBody = 4 << 10
+  /// Bits a second that may be asked of an agent.
+  static let bitrates = 100_000...1_000_000_000
 
   /// How often deadlines are looked at: joiners, stuck readers, heartbeats, the hold time.
   static let tick = Duration.milliseconds(100)

@@ -22,12 +22,21 @@ package enum PeerIdentity {
   /// The uid of whoever listens on `address`; nil when nobody does. A connection that was not yet
   /// accepted has no owner, so this is asked before a secret is sent to a listener.
   package static func uid(ofListenerOn address: SocketAddress) throws(PosixError) -> UInt32? {
+    try listener(on: address)?.uid
+  }
+
+  /// The inode of that listener's socket, which is how /proc names it.
+  static func inode(ofListenerOn address: SocketAddress) throws(PosixError) -> UInt32? {
+    try listener(on: address)?.inode
+  }
+
+  private static func listener(on address: SocketAddress) throws(PosixError) -> Found? {
     let anywhere = SocketAddress(
       bytes: [UInt8](repeating: 0, count: address.bytes.count), port: 0)
     guard let found = try lookUp(source: address, destination: anywhere, states: 1 << listening),
       found.state == listening, found.inode != 0
     else { return nil }
-    return found.uid
+    return found
   }
 
   /// Whether the peer of `fd` is a process of this process's user.

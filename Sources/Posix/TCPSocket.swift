@@ -9,6 +9,8 @@ package enum TCPSocket {
   ) throws(PosixError) -> OwnedFD {
     let socket = OwnedFD(try check(makeSocket(for: address), "socket"))
     try set(SOL_SOCKET, SO_REUSEADDR, to: 1, on: socket.raw)
+    // [::] takes IPv4 too, whatever the machine's setting.
+    if address.isIPv6 { try set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, to: 0, on: socket.raw) }
     try check(unsafe address.withSockaddr { unsafe bind(socket.raw, $0, $1) }, "bind \(address)")
     try check(Glibc.listen(socket.raw, backlog), "listen \(address)")
     return socket
@@ -23,6 +25,49 @@ package enum TCPSocket {
     switch errno {
     case EAGAIN, ECONNABORTED, EINTR, EPROTO: return nil
     default: throw PosixError("accept")
+    }
+  }
+
+  /// A blocking connection to `address`, each step of which takes `timeout` at most.
+  package static func connect(
+    to address: SocketAddress, timeout: Duration
+  ) throws(PosixError) -> OwnedFD {
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    let connection = OwnedFD(
+      try check(socket(address.isIPv6 ? AF_INET6 : AF_INET, type, 0), "socket"))
+    var limit = timeval(tv_sec: Int(timeout.components.seconds), tv_usec: 0)
+    let size = socklen_t(MemoryLayout<timeval>.size)
+    for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+      try check(
+        unsafe setsockopt(connection.raw, SOL_SOCKET, option, &limit, size), "setsockopt")
+    }
+    try check(
+      unsafe address.withSockaddr { unsafe Glibc.connect(connection.raw, $0, $1) },
+      "connect \(address)")
+    return connection
+  }
+
+  /// Sends all of `bytes` on a blocking connection.
+  package static func send(_ bytes: [UInt8], to fd: Int32) throws(PosixError) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes {
+        unsafe Glibc.send(fd, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      rest = rest.dropFirst(Int(try check(count, "send")))
+    }
+  }
+
+  /// All that comes on a blocking connection until its end.
+  package static func receiveAll(from fd: Int32) throws(PosixError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 16_384)
+    while true {
+      let count = unsafe piece.withUnsafeMutableBytes {
+        unsafe recv(fd, $0.baseAddress, $0.count, 0)
+      }
+      guard try check(count, "recv") > 0 else { return bytes }
+      bytes += piece.prefix(count)
     }
   }
 

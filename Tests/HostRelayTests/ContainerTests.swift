@@ -38,7 +38,7 @@ import Testing
       let video = try SampleVideo(in: directory)
       let output = try ContainerOutput()
       var bytes: [UInt8] = []
-      let reader = Reader()
+      let reader = Reader(name: "reader")
       output.stream.join(reader, now: .now)
       for (index, unit) in video.accessUnits.enumerated() {
         output.put(

@@ -15,7 +15,7 @@ import Testing
 
   @Test("a reader starts at a keyframe, with messages before it")
   func startsAtKeyframe() {
-    let reader = Reader()
+    let reader = Reader(name: "reader")
     for kind in [.picture, .sound, .message, .keyframe, .picture, .sound] as [Packet.Kind] {
       reader.put(packet(kind), now: start)
     }
@@ -25,7 +25,7 @@ import Testing
 
   @Test("a reader half a second behind gets sound but no picture until a keyframe")
   func softDelay() {
-    let reader = Reader()
+    let reader = Reader(name: "reader")
     reader.put(packet(.keyframe), now: start)
     reader.put(packet(.picture), now: at(499))
     reader.put(packet(.picture), now: at(500))
@@ -38,11 +38,12 @@ import Testing
     #expect(kinds(of: reader) == [.keyframe, .picture])
     #expect(reader.drops.behind == 2)
     #expect(reader.drops.overrun == 0)
+    #expect(reader.drops.bytes == 200)
   }
 
   @Test("a reader a second and a half behind loses what waits and resumes at a keyframe")
   func hardDelay() {
-    let reader = Reader()
+    let reader = Reader(name: "reader")
     reader.put(packet(.keyframe), now: start)
     reader.put(packet(.sound), now: at(1))
     reader.put(packet(.message), now: at(2))
@@ -56,7 +57,7 @@ import Testing
   @Test("4 MiB may wait, one byte more throws the queue away")
   func hardBytes() {
     for (last, drops) in [(-1, 0), (0, 0), (1, 1)] {
-      let reader = Reader()
+      let reader = Reader(name: "reader")
       reader.put(packet(.keyframe, bytes: 1 << 20), now: start)
       let rest = RelayLimits.hardBytes - (1 << 20) + last
       reader.put(packet(.picture, bytes: rest), now: start)
@@ -67,14 +68,14 @@ import Testing
 
   @Test("one packet is never refused for its own size")
   func largePacket() {
-    let reader = Reader()
+    let reader = Reader(name: "reader")
     reader.put(packet(.keyframe, bytes: RelayLimits.hardBytes + 1), now: start)
     #expect(kinds(of: reader) == [.keyframe])
   }
 
   @Test("a joiner's burst counts for no limit")
   func burst() {
-    let reader = Reader()
+    let reader = Reader(name: "reader")
     reader.start(with: [
       packet(.keyframe, bytes: RelayLimits.hardBytes), packet(.picture, bytes: 1 << 20),
     ])
@@ -86,7 +87,7 @@ import Testing
 
   @Test("a keyframe is asked for once, and only when nothing else waits")
   func asksWhenDrained() {
-    let reader = Reader()
+    let reader = Reader(name: "reader")
     var asked = 0
     reader.needsKeyframe = { asked += 1 }
     #expect(reader.take() == nil)
@@ -103,7 +104,7 @@ import Testing
 
   @Test("a transport that found nothing is woken, and not before")
   func wakes() {
-    let reader = Reader()
+    let reader = Reader(name: "reader")
     var woken = 0
     reader.wake = { woken += 1 }
     reader.put(packet(.keyframe), now: start)
@@ -114,9 +115,29 @@ import Testing
     #expect(woken == 2)
   }
 
+  @Test("what is lost is said once a second, by name, with bytes and advice")
+  func dropLog() {
+    var log = DropLog()
+    let readers = (1...3).map { Reader(name: "consumer \($0)") }
+    for reader in readers { reader.put(packet(.keyframe), now: start) }
+    #expect(log.line(for: readers, now: at(500)) == nil)
+    readers[0].put(packet(.picture, bytes: 10), now: at(500))
+    readers[1].put(packet(.picture, bytes: 20), now: at(500))
+    #expect(
+      log.line(for: readers, now: at(500))
+        == "consumer 2 is too slow and lost 1 packets, 20 bytes, as 1 others did:"
+        + " read faster, or lower the bitrate")
+    readers[2].put(packet(.picture, bytes: 30), now: at(600))
+    #expect(log.line(for: readers, now: at(1499)) == nil)
+    #expect(
+      log.line(for: readers, now: at(1500))
+        == "consumer 3 is too slow and lost 1 packets, 30 bytes: read faster, or lower the bitrate")
+    #expect(log.line(for: readers, now: at(9000)) == nil)
+  }
+
   @Test("messages are never dropped; too many of them close the consumer")
   func messages() {
-    let reader = Reader()
+    let reader = Reader(name: "reader")
     var overflows = 0
     reader.overflowed = { overflows += 1 }
     for _ in 0..<RelayLimits.waitingMessages { reader.put(packet(.message), now: start) }

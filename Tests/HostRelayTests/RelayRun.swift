@@ -8,7 +8,7 @@ struct RelayRun {
   let consumers: SocketAddress
   let http: SocketAddress
   let viewerKey: String
-  private let directory: TestDirectory
+  let directory: TestDirectory
 
   /// Starts it with `arguments` and waits for its ready lines.
   init(_ arguments: [String], in directory: TestDirectory, name: String = "relay") throws {

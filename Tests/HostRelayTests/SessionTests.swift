@@ -95,6 +95,93 @@ import Wire
   }
 }
 
+@Suite struct PauseTests {
+  private let start = Moment.now
+
+  private func live() -> Session {
+    var session = Session(id: 7, hold: .seconds(30))
+    session.agentGreeted(session: 0, epoch: 0)
+    session.keyframeArrived()
+    return session
+  }
+
+  @Test("a wanted pause holds at once, and no agent's word ends it")
+  func wanted() {
+    var session = live()
+    session.wantPause(true)
+    #expect(session.state == .paused)
+    session.paused()
+    session.resumed()
+    #expect(session.state == .paused)
+    session.wantPause(false)
+    #expect(session.state == .live)
+  }
+
+  @Test("an agent that paused by itself goes on only by itself")
+  func byAgent() {
+    var session = live()
+    session.paused()
+    session.wantPause(true)
+    session.wantPause(false)
+    #expect(session.state == .paused)
+    session.resumed()
+    #expect(session.state == .live)
+  }
+
+  @Test(
+    "a wanted pause outlives its agent: the next one's word ends the interruption, not the pause")
+  func outlives() {
+    var session = live()
+    session.wantPause(true)
+    session.linkLost("gone", now: start)
+    #expect(session.state == .interrupted)
+    session.agentGreeted(session: 0, epoch: 0)
+    #expect(session.state == .interrupted)
+    session.paused()
+    #expect(session.state == .paused && session.text.isEmpty)
+    session.wantPause(false)
+    #expect(session.state == .paused)
+    session.resumed()
+    #expect(session.state == .live)
+  }
+}
+
+@Suite struct LinkPulseTests {
+  private let start = Moment.now
+
+  @Test("silence is stalled after 3 s and given up after 5 s, not a millisecond earlier")
+  func silence() {
+    var pulse = LinkPulse(now: start - .seconds(60))
+    pulse.heard(now: start)
+    let verdicts = [2999, 3000, 4999, 5000].map { pulse.verdict(now: start + .milliseconds($0)) }
+    #expect(verdicts == [.alive, .stalled, .stalled, .silent])
+    pulse.heard(now: start + .seconds(4))
+    #expect(pulse.verdict(now: start + .milliseconds(6999)) == .alive)
+  }
+
+  @Test("a heartbeat is owed one second after the last word")
+  func heartbeat() {
+    var pulse = LinkPulse(now: start)
+    let owed = [999, 1000].map { pulse.owesHeartbeat(now: start + .milliseconds($0)) }
+    #expect(owed == [false, true])
+    pulse.said(now: start + .seconds(1))
+    #expect(!pulse.owesHeartbeat(now: start + .milliseconds(1999)))
+  }
+
+  @Test("what is not live is said again one second after the last word")
+  func keepAlive() {
+    var keepAlive = KeepAlive()
+    keepAlive.spoke(now: start)
+    var due = [999, 1000, 1001, 1999, 2000].map {
+      keepAlive.isDue(now: start + .milliseconds($0))
+    }
+    #expect(due == [false, true, false, false, true])
+    keepAlive.spoke(now: start + .milliseconds(2500))
+    due = [3000, 3499, 3500].map { keepAlive.isDue(now: start + .milliseconds($0)) }
+    #expect(due == [false, false, true])
+  }
+}
+
 @Suite struct OutputClockTests {
   private let start = Moment.now
   private let frame = Duration.milliseconds(33)

@@ -114,6 +114,24 @@ import Wire
     }
   }
 
+  @Test("an agent that hangs is given up, killed by its relay, and replaced")
+  func hung() throws {
+    try withTestDirectory { directory in
+      let port = try freePort()
+      // Listens, and never says a word: what a stopped agent looks like to its relay.
+      let script =
+        "import socket,time; s=socket.create_server((\"127.0.0.1\",\(port.port)));"
+        + "open(\"\(directory.file("starts"))\",\"a\").write(\"x\"); time.sleep(60)"
+      let relay = try RelayRun(
+        ["--agent", "\(port)", "--spawn-agent", "/usr/bin/python3 -c '\(script)'"], in: directory)
+      defer { relay.process.end() }
+      try waitUntil("the second start", within: .seconds(15)) {
+        (try? readFile(directory.file("starts")))?.count == 2
+      }
+      #expect(try status(relay).contains("hung, and was killed"))
+    }
+  }
+
   @Test("a relay that is killed leaves its agent alive, and one that is ended does not")
   func survival() throws {
     try withTestDirectory { directory in

@@ -77,6 +77,19 @@ func packet(_ kind: Packet.Kind, at milliseconds: Int64 = 0, bytes count: Int = 
     #expect(requests.counts[.join] == 2)
   }
 
+  @Test("a keyframe is expected from when its request passed, until it comes or patience ends")
+  func expected() {
+    var requests = KeyframeRequests()
+    let patience = RelayLimits.joinerPatience
+    requests.ask(.join)
+    #expect(!requests.isExpected(now: start))
+    _ = requests.pass(now: start)
+    #expect(requests.isExpected(now: start + patience - .milliseconds(1)))
+    #expect(!requests.isExpected(now: start + patience))
+    requests.satisfied()
+    #expect(!requests.isExpected(now: start))
+  }
+
   @Test("a keyframe that comes meanwhile serves all who wait")
   func satisfied() {
     var requests = KeyframeRequests()
@@ -92,9 +105,13 @@ func packet(_ kind: Packet.Kind, at milliseconds: Int64 = 0, bytes count: Int = 
 @Suite struct StreamTests {
   private let start = Moment.now
 
-  private func stream(asked: Counter) -> HostRelay.Stream {
+  /// `comes`: whether a keyframe that is asked for is to be expected.
+  private func stream(asked: Counter, comes: Bool = true) -> HostRelay.Stream {
     let stream = HostRelay.Stream()
-    stream.requestKeyframe = { _ in asked.count += 1 }
+    stream.requestKeyframe = { _ in
+      asked.count += 1
+      return comes
+    }
     return stream
   }
 
@@ -107,7 +124,7 @@ func packet(_ kind: Packet.Kind, at milliseconds: Int64 = 0, bytes count: Int = 
     let stream = stream(asked: asked)
     stream.put(packet(.keyframe, at: 0), now: start)
     stream.put(packet(.picture, at: 33), now: start)
-    let reader = Reader()
+    let reader = Reader(name: "reader")
     stream.join(reader, now: start + RelayLimits.freshKeyframe)
     stream.put(packet(.picture, at: 66), now: start + RelayLimits.freshKeyframe)
     #expect((0..<3).compactMap { _ in reader.take()?.pts } == [0, 33_000_000, 66_000_000])
@@ -119,7 +136,7 @@ func packet(_ kind: Packet.Kind, at milliseconds: Int64 = 0, bytes count: Int = 
     let asked = Counter()
     let stream = stream(asked: asked)
     stream.put(packet(.keyframe, at: 0), now: start)
-    let reader = Reader()
+    let reader = Reader(name: "reader")
     let join = start + RelayLimits.freshKeyframe + .milliseconds(1)
     stream.join(reader, now: join)
     stream.put(packet(.picture, at: 500), now: join)
@@ -135,7 +152,7 @@ func packet(_ kind: Packet.Kind, at milliseconds: Int64 = 0, bytes count: Int = 
   func impatientJoin() {
     let stream = stream(asked: Counter())
     stream.put(packet(.keyframe, at: 0), now: start)
-    let reader = Reader()
+    let reader = Reader(name: "reader")
     let join = start + .seconds(60)
     stream.join(reader, now: join)
     stream.tick(now: join + RelayLimits.joinerPatience - .milliseconds(1))
@@ -144,10 +161,36 @@ func packet(_ kind: Packet.Kind, at milliseconds: Int64 = 0, bytes count: Int = 
     #expect(reader.take()?.kind == .keyframe)
   }
 
+  @Test("a joiner takes the old picture at once when no new one is to be expected")
+  func joinWithoutProspect() {
+    let asked = Counter()
+    let stream = stream(asked: asked, comes: false)
+    stream.put(packet(.keyframe, at: 0), now: start)
+    let reader = Reader(name: "reader")
+    stream.join(reader, now: start + .milliseconds(900))
+    #expect(asked.count == 1)
+    #expect(reader.take()?.kind == .keyframe)
+  }
+
+  @Test("who joins while nothing follows gets the last keyframe, however old, and asks for none")
+  func suspendedJoin() {
+    let asked = Counter()
+    let stream = stream(asked: asked)
+    stream.put(packet(.keyframe, at: 0), now: start)
+    stream.put(packet(.picture, at: 5000), now: start + .seconds(5))
+    #expect(stream.cache.packets.isEmpty)
+    stream.isSuspended = true
+    let reader = Reader(name: "reader")
+    stream.join(reader, now: start + .seconds(60))
+    #expect(reader.take()?.pts == 0)
+    #expect(reader.take() == nil)
+    #expect(asked.count == 0)
+  }
+
   @Test("what a reader lost stays counted when it has left")
   func dropsStayCounted() {
     let stream = stream(asked: Counter())
-    let reader = Reader()
+    let reader = Reader(name: "reader")
     stream.join(reader, now: start)
     stream.put(packet(.keyframe), now: start)
     stream.put(packet(.picture), now: start + RelayLimits.softDelay)

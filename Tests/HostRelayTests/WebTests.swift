@@ -1,5 +1,6 @@
 import Foundation
 import Posix
+import TestSupport
 import Testing
 
 @testable import HostRelay
@@ -15,6 +16,50 @@ import Testing
     #expect(read?["text"] as? String == text)
     #expect((read?["list"] as? [Any])?.count == 4)
     #expect(JSONText.decimal(.nan).encoded == "null")
+  }
+
+  @Test("a control request's JSON is read as Foundation writes it")
+  func readJSON() throws {
+    let written: [String: Any] = [
+      "text": "\"q\" \\ / \n\r\t\u{1} é 🙂", "number": -12, "decimal": 1.5, "truth": true,
+      "nothing": NSNull(),
+    ]
+    let bytes = [UInt8](try JSONSerialization.data(withJSONObject: written))
+    let read = try JSONReader.object(bytes)
+    #expect(
+      JSONText.object(read.sorted { $0.key < $1.key }.map { ($0, $1) }).encoded
+        == JSONText.object([
+          ("decimal", .decimal(1.5)), ("nothing", .none), ("number", .number(-12)),
+          ("text", .text("\"q\" \\ / \n\r\t\u{1} é 🙂")), ("truth", .truth(true)),
+        ]).encoded)
+    #expect(try JSONReader.object(Array(#" {"a" : "\u00e9\ud83d\ude42" } "#.utf8)).count == 1)
+    #expect(try JSONReader.object(Array("{}".utf8)).isEmpty)
+  }
+
+  @Test(
+    "what is no plain JSON object is refused",
+    arguments: [
+      "", "[]", "{", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{\"a\":1}x", "{\"a\":nan}",
+      "{\"a\":[1]}",
+      "{\"a\":\"\\ud83d\"}", "{\"a\":\"\\u12\"}", "{\"a\":\"\\x\"}", "{\"a\":\"\n\"}",
+      "{\"a\":1e999}",
+      "{\"a\":0x10}", "{a:1}",
+    ])
+  func refusedJSON(text: String) {
+    #expect(throws: JSONError.self) { try JSONReader.object(Array(text.utf8)) }
+  }
+
+  @Test("mutated JSON is read or refused, and never traps")
+  func mutatedJSON() {
+    let seed = Array(#"{"reason":"\u00e9\n🙂","bits_per_second":6000000,"x":null}"#.utf8)
+    var numbers = SplitMix(seed: 5)
+    for _ in 0..<20_000 {
+      var bytes = seed
+      for _ in 0...numbers.below(3) {
+        bytes[numbers.below(bytes.count)] = UInt8(numbers.below(256))
+      }
+      _ = try? JSONReader.object(Array(bytes.prefix(numbers.below(bytes.count + 1))))
+    }
   }
 
   @Test("a host is ours by its exact name, with our port or none")
@@ -41,11 +86,11 @@ import Testing
 
   @Test("a viewer key needs no escape and is long enough")
   func viewerKey() throws {
-    #expect(ViewerKey("1234567") == nil)
-    #expect(ViewerKey("12345678")?.text == "12345678")
-    #expect(ViewerKey("1234567&") == nil)
-    #expect(ViewerKey(String(repeating: "a", count: 65)) == nil)
-    let made = ViewerKey(LinkToken(bytes: [UInt8](0..<32)))
+    #expect(AccessKey("1234567") == nil)
+    #expect(AccessKey("12345678")?.text == "12345678")
+    #expect(AccessKey("1234567&") == nil)
+    #expect(AccessKey(String(repeating: "a", count: 65)) == nil)
+    let made = AccessKey(LinkToken(bytes: [UInt8](0..<32)))
     #expect(made.text == "000102030405060708090a0b0c0d0e0f")
     #expect(made.matches(Array(made.text.utf8)))
     #expect(!made.matches([]))
@@ -53,11 +98,11 @@ import Testing
 
   @Test("a stranger watches with the key only")
   func visitors() throws {
-    let key = try #require(ViewerKey("12345678"))
-    #expect(Visitor.ourUser.mayWatch(showing: [], viewerKey: key))
-    #expect(!Visitor.stranger.mayWatch(showing: [], viewerKey: key))
-    #expect(!Visitor.stranger.mayWatch(showing: Array("12345679".utf8), viewerKey: key))
-    #expect(Visitor.stranger.mayWatch(showing: Array("12345678".utf8), viewerKey: key))
+    let key = try #require(AccessKey("12345678"))
+    #expect(Visitor.ourUser.may(showing: [], wanted: key))
+    #expect(!Visitor.stranger.may(showing: [], wanted: key))
+    #expect(!Visitor.stranger.may(showing: Array("12345679".utf8), wanted: key))
+    #expect(Visitor.stranger.may(showing: Array("12345678".utf8), wanted: key))
   }
 
   @Test("64 connections may wait to be heard, of one address off loopback 5")
@@ -71,7 +116,7 @@ import Testing
       #expect(!antechamber.isFull)
       #expect(antechamber.admits(far) == (index < RelayLimits.ungreetedOfAddress))
       #expect(antechamber.admits(near))
-      antechamber.enter(ObjectIdentifier(connection), from: far)
+      antechamber.enter(ObjectIdentifier(connection), from: far, now: .now)
     }
     #expect(antechamber.isFull)
     antechamber.leave(ObjectIdentifier(connections[0]))

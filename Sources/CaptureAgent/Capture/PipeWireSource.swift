@@ -64,7 +64,7 @@ final class PipeWireSource: ScreenSource {
       mailbox = try EventMailbox(loop: loop) { [weak self] in self?.deliver($0) }
       let connection = try Connection(loop: loop, fd: remote.take())
       connection.onNodeRemoved = { [unowned self] removed in
-        if removed.id == node?.id { end(.finished, "the screen's PipeWire node is gone") }
+        if removed.id == node?.id { end(.unavailable, "the screen's PipeWire node is gone") }
       }
       connection.onLost = { [unowned self] in end(.unavailable, "PipeWire's daemon is gone") }
       connection.roundTrip { [unowned self] in connectStream() }

@@ -12,6 +12,9 @@ struct AgentEnd: Equatable {
   /// Gone, and nobody here can say how: another parent's agent that left no last words.
   static let silent = AgentEnd(words: "ended without last words", finalCode: nil, code: .failed)
 
+  /// Stopped, or caught in a call that never returns: the relay killed it.
+  static let hung = AgentEnd(words: "hung, and was killed", finalCode: nil, code: .failed)
+
   /// Killed by the kernel for what its control group holds.
   static let fenced = AgentEnd(
     words: "ended by the memory limit of its control group (SIGKILL)", finalCode: nil,

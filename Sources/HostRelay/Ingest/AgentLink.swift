@@ -11,6 +11,8 @@ enum LinkEnd: Equatable, CustomStringConvertible {
   case refused(FinishCode, String)
   /// The agent finished the broadcast, then closed.
   case finished(FinishCode, String)
+  /// The agent is there and says nothing: it hangs, or the way to it is cut.
+  case silent(String)
   case lost(String)
 
   /// Whether the agent said that all is over; otherwise another one may go on.
@@ -27,7 +29,7 @@ enum LinkEnd: Equatable, CustomStringConvertible {
     case .nobody: "nobody answers"
     case .refused(let code, let text): "refused: \(code.word): \(text)"
     case .finished(let code, let text): text.isEmpty ? code.word : "\(code.word): \(text)"
-    case .lost(let text): text
+    case .silent(let text), .lost(let text): text
     }
   }
 }
@@ -52,8 +54,7 @@ final class AgentLink {
   private let stream: TCPStream
   private var decoder = MessageDecoder(payloadLimit: WireLimits.greetingPayload)
   private let begin: Moment
-  private var lastHeard: Moment
-  private var lastSent: Moment
+  private var pulse: LinkPulse
   private var agentTime: UInt64 = 0
   private var packetCount: UInt64 = 0
   private var acknowledgedCount: UInt64 = 0
@@ -69,8 +70,7 @@ final class AgentLink {
     self.address = address
     self.token = token
     begin = now
-    lastHeard = now
-    lastSent = now
+    pulse = LinkPulse(now: now)
     stream = try TCPStream(on: loop, inputBytes: 256 << 10)
   }
 
@@ -87,25 +87,25 @@ final class AgentLink {
 
   /// Silent for so long that something is wrong, though not yet given up.
   func isStalled(now: Moment) -> Bool {
-    isGreeted && now - lastHeard >= WireLimits.stalledAfter
+    isGreeted && pulse.verdict(now: now) != .alive
   }
 
   func send(_ message: Message) {
     stream.write(SharedBytes(message.encoded()))
-    lastSent = .now
+    pulse.said(now: .now)
   }
 
   /// Deadlines and heartbeats.
   func tick(now: Moment) {
     if !isGreeted {
-      if now - begin >= WireLimits.greetingTime { close(.lost("no greeting within 5 s")) }
+      if now - begin >= WireLimits.greetingTime { close(.silent("no greeting within 5 s")) }
       return
     }
-    if now - lastHeard >= WireLimits.silentAfter {
-      close(.lost("silent for 5 s"))
+    if pulse.verdict(now: now) == .silent {
+      close(.silent("silent for 5 s"))
     } else if stream.queuedBytes > Self.unsentLimit {
       close(.lost("takes no messages"))
-    } else if now - lastSent >= WireLimits.heartbeatInterval {
+    } else if pulse.owesHeartbeat(now: now) {
       send(.heartbeat(time: UInt64(MonotonicClock.now()), echo: agentTime))
     }
   }
@@ -148,7 +148,7 @@ final class AgentLink {
   }
 
   private func take(_ bytes: Span<UInt8>) {
-    lastHeard = .now
+    pulse.heard(now: .now)
     var position = 0
     while position < bytes.count, ended != nil {
       do {

@@ -23,6 +23,8 @@ final class AgentProcess {
     patience = try LoopTimer(on: loop)
   }
 
+  /// What is started.
+  var program: String { words[0] }
   var isRunning: Bool { child != nil }
   var pid: Int32? { child?.pid }
 

@@ -27,6 +27,8 @@ final class Ingest {
   private(set) var lastDeath: String?
   private(set) var deaths = 0
   var isCrashLooping: Bool { crashes.isLooping(now: .now) }
+  /// Whether it may start agents.
+  var isParent: Bool { process != nil }
   var isStalled: Bool { link?.isStalled(now: .now) ?? false }
 
   private let address: SocketAddress
@@ -50,6 +52,8 @@ final class Ingest {
   private var unexplained: Greeting?
   /// The end of a child whose link has not ended yet.
   private var earlyEnd: (ChildEnd, pid: Int32)?
+  /// A child that was killed because it hung.
+  private var hung: Int32?
   private var isClosing = false
   /// Of the agent met last.
   private var kills: GroupKills?
@@ -58,8 +62,6 @@ final class Ingest {
   /// The last agent's end is known, so that a port which is just being closed tells nothing new.
   private var isExplained = false
 
-  /// An agent that delivered a keyframe and lived this long counts as sound.
-  private static let soundAfter = Duration.seconds(2)
   /// A child that was just started is asked this often, for so long, whether it listens yet.
   private static let childPoll = Duration.milliseconds(25)
   private static let childPollTime = Duration.seconds(3)
@@ -96,7 +98,7 @@ final class Ingest {
 
   func tick(now: Moment) {
     link?.tick(now: now)
-    if let deliveredAt, now - deliveredAt >= Self.soundAfter {
+    if let deliveredAt, now - deliveredAt >= RelayLimits.soundAfter {
       reconnects.reset()
       respawns.reset()
     }
@@ -173,7 +175,11 @@ final class Ingest {
     } else {
       complain(end)
     }
-    if end == .nobody { explainBySilence() }
+    switch end {
+    case .nobody: explainBySilence()
+    case .silent: killHungAgent()
+    default: break
+    }
     if let (end, pid) = earlyEnd {
       earlyEnd = nil
       childSettled(end, pid: pid)
@@ -214,8 +220,10 @@ final class Ingest {
 
   private func childSettled(_ end: ChildEnd, pid: Int32) {
     let words = LastWords.read(from: directory).flatMap { $0.pid == UInt32(pid) ? $0 : nil }
-    let isFenced = end.signal == SIGKILL && kills?.haveRisen == true
-    let end = isFenced ? AgentEnd.fenced : AgentEnd(end, lastWords: words)
+    let isHung = hung == pid
+    hung = nil
+    let isFenced = !isHung && end.signal == SIGKILL && kills?.haveRisen == true
+    let end = isHung ? .hung : isFenced ? .fenced : AgentEnd(end, lastWords: words)
     guard end.finalCode == nil else {
       Log.note("agent \(pid): \(end.words)")
       isClosing = true
@@ -223,7 +231,7 @@ final class Ingest {
       return events.final(end)
     }
     died("agent \(pid): \(end.words)", end)
-    let delay = crashes.isLooping(now: .now) ? CrashWatch.delay : respawns.next()
+    let delay = crashes.isLooping(now: .now) ? RelayLimits.crashLoopDelay : respawns.next()
     startTime = .now + delay
     if link == nil { connect(after: delay) }
   }
@@ -247,6 +255,21 @@ final class Ingest {
     unexplained = nil
     let end = kills?.haveRisen == true ? AgentEnd.fenced : .silent
     died("agent \(agent.pid): \(end.words)", end)
+  }
+
+  /// What hangs keeps the port, so that no other agent can come: killed, where one may be started in
+  /// its place. Only what runs the same program is; whoever else sits there is left alone.
+  private func killHungAgent() {
+    guard let process,
+      let pid = try? PortOwner.pid(ofListenerOn: address, running: process.program),
+      pid != getpid(), kill(pid, SIGKILL) == 0
+    else { return }
+    if pid == process.pid {
+      hung = pid
+    } else {
+      unexplained = nil
+      died("agent \(pid): \(AgentEnd.hung.words)", .hung)
+    }
   }
 
   private func died(_ line: String, _ end: AgentEnd) {

@@ -15,7 +15,10 @@ struct Session: Equatable {
   /// How long it is kept without an agent; nil: for ever.
   private let hold: Duration?
   private var lostAt: Moment?
-  private var wasPaused = false
+  /// What whoever controls the broadcast wants; no agent that comes changes it.
+  private(set) var isPauseWanted = false
+  /// What the agent says.
+  private var isAgentPaused = false
 
   init(id: UInt64 = .random(in: 1 ... .max), hold: Duration?) {
     self.id = id
@@ -37,25 +40,47 @@ struct Session: Equatable {
       self.epoch = nextEpoch
     }
     lostAt = nil
-    wasPaused = false
+    isAgentPaused = false
     if state == .waiting { state = .starting }
   }
 
   /// A keyframe came: there is a picture.
   mutating func keyframeArrived() {
     guard state == .starting || state == .interrupted else { return }
-    state = wasPaused ? .paused : .live
+    state = isPaused ? .paused : .live
     text = ""
   }
 
+  /// The agent has paused.
   mutating func paused() {
-    wasPaused = true
-    if state == .live { state = .paused }
+    isAgentPaused = true
+    applyPause()
   }
 
+  /// The agent goes on.
   mutating func resumed() {
-    wasPaused = false
-    if state == .paused { state = .live }
+    isAgentPaused = false
+    applyPause()
+  }
+
+  /// Whoever controls the broadcast wants a pause, or no longer.
+  mutating func wantPause(_ isWanted: Bool) {
+    isPauseWanted = isWanted
+    applyPause()
+  }
+
+  private var isPaused: Bool { isAgentPaused || isPauseWanted }
+
+  /// A new agent of a paused broadcast shows nothing, so its word is enough to end an interruption.
+  private mutating func applyPause() {
+    switch state {
+    case .live where isPaused: state = .paused
+    case .paused where !isPaused: state = .live
+    case .interrupted where isAgentPaused && lostAt == nil:
+      state = .paused
+      text = ""
+    default: break
+    }
   }
 
   /// The link is gone; one that never showed a picture leaves nothing to hold.

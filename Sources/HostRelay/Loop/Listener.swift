@@ -17,12 +17,11 @@ final class Listener {
   private var failures: RepeatedError
   private var isPaused = false
 
-  private static let backlog: Int32 = 128
   private static let connectionsATurn = 16
   private static let restTime = Duration.milliseconds(250)
 
   init(on address: SocketAddress, loop: EventLoop) throws {
-    socket = try TCPSocket.listen(on: address, backlog: Self.backlog)
+    socket = try TCPSocket.listen(on: address, backlog: RelayLimits.backlog)
     self.address = SocketAddress.local(of: socket.raw) ?? address
     failures = RepeatedError("cannot accept on \(address)")
     poll = try LoopPoll(socket.raw, on: loop)

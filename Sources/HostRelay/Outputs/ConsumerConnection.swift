@@ -11,11 +11,11 @@ final class ConsumerConnection {
   /// Called once, at the end.
   var ended: ((ConsumerEnd) -> Void)?
 
-  let reader = Reader()
+  let reader: Reader
   private(set) var isGreeted = false
 
   private let visitor: Visitor
-  private let viewerKey: ViewerKey
+  private let viewerKey: AccessKey
   private let stream: TCPStream
   private let begin: Moment
   private var decoder = MessageDecoder(payloadLimit: WireLimits.greetingPayload)
@@ -24,9 +24,10 @@ final class ConsumerConnection {
   private var isSending = false
 
   init(
-    _ socket: consuming OwnedFD, visitor: Visitor, viewerKey: ViewerKey, loop: EventLoop,
-    now: Moment
+    _ socket: consuming OwnedFD, name: String, visitor: Visitor, viewerKey: AccessKey,
+    loop: EventLoop, now: Moment
   ) throws {
+    reader = Reader(name: name)
     self.visitor = visitor
     self.viewerKey = viewerKey
     begin = now
@@ -131,7 +132,7 @@ final class ConsumerConnection {
     guard greeting.role == .consumer else {
       return refuse(.wrongUse, "this port is for consumers")
     }
-    guard visitor.mayWatch(showing: greeting.key, viewerKey: viewerKey) else {
+    guard visitor.may(showing: greeting.key, wanted: viewerKey) else {
       return refuse(.notAllowed, "the viewer key is missing or wrong")
     }
     isGreeted = true

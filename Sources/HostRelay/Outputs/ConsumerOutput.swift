@@ -9,17 +9,18 @@ final class ConsumerOutput {
 
   private let broadcast: Broadcast
   private let identity: () -> Greeting
-  private let viewerKey: ViewerKey
+  private let viewerKey: AccessKey
   private let loop: EventLoop
   private let listener: Listener
+  private var count = 0
   private var connections: [ObjectIdentifier: ConsumerConnection] = [:]
   private var antechamber = Antechamber()
   private var failures = RepeatedError("consumer")
-  private var refusals = RepeatedError("consumer")
+  private var refusals = RepeatedError("consumers")
 
   /// `identity` is what the relay says of itself to a consumer. Throws when the port is taken.
   init(
-    on address: SocketAddress, broadcast: Broadcast, viewerKey: ViewerKey, loop: EventLoop,
+    on address: SocketAddress, broadcast: Broadcast, viewerKey: AccessKey, loop: EventLoop,
     identity: @escaping () -> Greeting
   ) throws {
     self.broadcast = broadcast
@@ -49,19 +50,21 @@ final class ConsumerOutput {
       connections.count < RelayLimits.consumers
     else { return }
     do {
+      count += 1
       let visitor = Visitor(on: socket.raw)
       let connection = try ConsumerConnection(
-        socket, visitor: visitor, viewerKey: viewerKey, loop: loop, now: .now)
+        socket, name: "consumer \(count)", visitor: visitor, viewerKey: viewerKey, loop: loop,
+        now: .now)
       let identifier = ObjectIdentifier(connection)
       connections[identifier] = connection
-      antechamber.enter(identifier, from: peer)
+      antechamber.enter(identifier, from: peer, now: .now)
       connection.greeted = { [weak self, weak connection] in
         connection.map { self?.greeted($0) ?? [] } ?? []
       }
       connection.joins = { [weak self, weak connection] in
         if let connection { self?.broadcast.packets.join(connection.reader, now: .now) }
       }
-      connection.wantsKeyframe = { [weak self] in self?.broadcast.askForKeyframe(.consumer) }
+      connection.wantsKeyframe = { [weak self] in _ = self?.broadcast.askForKeyframe(.consumer) }
       connection.ended = { [weak self, weak connection] end in
         if let connection { self?.ended(connection, end) }
       }
@@ -83,7 +86,9 @@ final class ConsumerOutput {
     connections[ObjectIdentifier(connection)] = nil
     broadcast.packets.leave(connection.reader)
     ends.count(end)
-    if end != .left, let line = refusals.record("\(end)") { Log.note(line) }
+    if end != .left, let line = refusals.record("\(connection.reader.name): \(end)") {
+      Log.note(line)
+    }
   }
 
   private func leaveAntechamber(_ connection: ConsumerConnection) {

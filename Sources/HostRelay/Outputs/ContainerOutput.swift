@@ -10,6 +10,9 @@ final class ContainerOutput {
   private let muxer: TransportStreamMuxer
   private var repeater = PictureRepeater()
   private var clock = ContainerClock()
+  private var keepAlive = KeepAlive()
+  private var lastKeyframe: (accessUnit: [UInt8], frame: Duration)?
+  private var last: (pts: Int64, time: Moment)?
   private var failures = RepeatedError("MPEG-TS")
 
   init() throws(MuxerError) {
@@ -21,6 +24,9 @@ final class ContainerOutput {
   func put(
     _ accessUnit: ArraySlice<UInt8>, kind: Packet.Kind, pts: Int64, frame: Duration, now: Moment
   ) {
+    keepAlive.spoke(now: now)
+    last = (pts, now)
+    if kind == .keyframe { lastKeyframe = (Array(accessUnit), frame) }
     let pair = repeater.pair(for: accessUnit)
     let spacing = pair.repeated == nil ? frame : frame / 2
     do {
@@ -37,9 +43,19 @@ final class ContainerOutput {
     }
   }
 
+  /// Repeats the last keyframe with a new PTS where nothing came for a while, since players and
+  /// servers give up on a file that stands still. Only a keyframe may follow.
+  func keepAlive(now: Moment) {
+    guard let last, let lastKeyframe, keepAlive.isDue(now: now) else { return }
+    put(
+      lastKeyframe.accessUnit[...], kind: .keyframe,
+      pts: last.pts + (now - last.time).nanoseconds, frame: lastKeyframe.frame, now: now)
+  }
+
   /// Ends the file for those who have seen some of it; the others wait for the next session.
   func finish() {
     stream.forgetCache()
+    lastKeyframe = nil
     finished?()
   }
 }

@@ -4,7 +4,7 @@ import Posix
 enum Visitor {
   /// A process of our own user on this machine: needs no key.
   case ourUser
-  /// Anybody else: needs the viewer key.
+  /// Anybody else: needs a key.
   case stranger
 
   /// Looks at once: the kernel can tell only while the peer holds its socket.
@@ -13,18 +13,22 @@ enum Visitor {
     self = isOurs ? .ourUser : .stranger
   }
 
-  /// Whether this visitor may watch, having shown `key`.
-  func mayWatch(showing key: [UInt8], viewerKey: ViewerKey) -> Bool {
+  /// Whether this visitor may do what `wanted` opens, having shown `key`.
+  func may(showing key: [UInt8], wanted: AccessKey) -> Bool {
     switch self {
     case .ourUser: true
-    case .stranger: viewerKey.matches(key)
+    case .stranger: wanted.matches(key)
     }
   }
 }
 
-/// What lets other users, and other machines, watch. It is part of the address that is printed.
-struct ViewerKey {
+/// What lets other users, and other machines, in: the viewer key, which is part of the address that
+/// is printed and only watches, or the control key. One never serves for the other.
+struct AccessKey: Equatable {
   let text: String
+
+  /// How one that is given must look.
+  static let form = "8 to 64 letters, digits, - or _"
 
   /// From a secret that is kept in a file: 128 bits in hexadecimal.
   init(_ secret: LinkToken) {

@@ -45,6 +45,9 @@ final class Broadcast {
 
   private let hold: Duration?
   private var announced: Message?
+  private var keepAlive = KeepAlive()
+  /// Bits a second that whoever controls the broadcast wants; nil: as the agent thinks fit.
+  private var wantedBitrate: Int?
   private var clock = OutputClock()
   /// Streams of this link that have shown a keyframe; before it no picture passes.
   private var startedStreams: Set<UInt32> = []
@@ -54,7 +57,7 @@ final class Broadcast {
     session = Session(hold: hold)
     container = try ContainerOutput()
     for stream in [packets, container.stream] {
-      stream.requestKeyframe = { [weak self] in self?.askForKeyframe($0) }
+      stream.requestKeyframe = { [weak self] in self?.askForKeyframe($0) ?? false }
     }
   }
 
@@ -62,6 +65,8 @@ final class Broadcast {
     session.agentGreeted(session: greeting.session, epoch: greeting.epoch)
     startedStreams = []
     requests.restart()
+    if session.isPauseWanted { tell?(.pause) }
+    tellBitrate()
     announceState()
     tellAudience()
   }
@@ -79,6 +84,7 @@ final class Broadcast {
       put(message)
     case .paused:
       session.paused()
+      startedStreams = []
       put(message)
       announceState()
     case .resumed:
@@ -103,12 +109,18 @@ final class Broadcast {
       counts.withheld += 1
       return
     }
+    // An agent that was told of a pause, or of the end, may still have sent some more.
+    guard session.state != .paused, session.state != .waiting, !session.isPauseWanted else {
+      counts.withheld += 1
+      return
+    }
     let isSound = description.codec == .opus
     if isKeyframe { startedStreams.insert(number) }
     guard isSound || startedStreams.contains(number) else {
       // An agent that this relay took over goes on in the middle.
       counts.withheld += 1
-      return askForKeyframe(.resume)
+      askForKeyframe(.resume)
+      return
     }
     count(raw, isKeyframe: isKeyframe, now: now)
     let stamp = clock.stamp(
@@ -127,7 +139,8 @@ final class Broadcast {
     figures = nil
     memory.step = .rest
     if case .finished(let code, let text) = end, end.endsBroadcast {
-      finish(code, text)
+      // A session that waits has been finished already, and the agent is late.
+      if session.state != .waiting { finish(code, text) }
     } else {
       session.linkLost("\(end)", now: .now)
       announceState()
@@ -150,9 +163,34 @@ final class Broadcast {
     return messages
   }
 
-  func askForKeyframe(_ reason: KeyframeRequests.Reason) {
+  /// Says whether one is to be expected soon.
+  @discardableResult
+  func askForKeyframe(_ reason: KeyframeRequests.Reason) -> Bool {
+    let now = Moment.now
     requests.ask(reason)
-    passKeyframeRequest(now: .now)
+    passKeyframeRequest(now: now)
+    return requests.isExpected(now: now)
+  }
+
+  /// Holds the pictures of this broadcast back, whatever agents come and go, until `resume`.
+  func pause() {
+    session.wantPause(true)
+    startedStreams = []
+    tell?(.pause)
+    announceState()
+  }
+
+  /// Goes on, at a keyframe.
+  func resume() {
+    session.wantPause(false)
+    tell?(.resume)
+    announceState()
+  }
+
+  /// Asks this agent, and those after it, for so many bits a second.
+  func setBitrate(_ rate: Int) {
+    wantedBitrate = rate
+    tellBitrate()
   }
 
   func tellAudience() {
@@ -166,6 +204,8 @@ final class Broadcast {
     packets.tick(now: now)
     container.stream.tick(now: now)
     passKeyframeRequest(now: now)
+    if packets.isSuspended { container.keepAlive(now: now) }
+    if session.state != .live, keepAlive.isDue(now: now) { put(stateMessage) }
     if session.isExpired(now: now) { finish(.agentLost, session.text) }
   }
 
@@ -178,6 +218,7 @@ final class Broadcast {
     container.finish()
     setup = nil
     descriptions = [:]
+    wantedBitrate = nil
     packets.forgetCache()
     guard !forGood else { return }
     session = Session(hold: hold)
@@ -204,8 +245,16 @@ final class Broadcast {
 
   private func passKeyframeRequest(now: Moment) {
     guard let tell, requests.pass(now: now) else { return }
-    let video = descriptions.filter { $0.value.codec == .h264 }.keys.min() ?? 0
     tell(.keyframeRequest(stream: video))
+  }
+
+  private func tellBitrate() {
+    if let wantedBitrate { tell?(.bitrate(stream: video, UInt32(wantedBitrate))) }
+  }
+
+  /// The first stream of pictures; 0 before it is described.
+  private var video: UInt32 {
+    descriptions.filter { $0.value.codec == .h264 }.keys.min() ?? 0
   }
 
   private var stateMessage: Message {
@@ -217,6 +266,9 @@ final class Broadcast {
     let message = stateMessage
     guard message != announced else { return }
     announced = message
+    keepAlive.spoke(now: .now)
+    let isSuspended = session.state == .interrupted || session.state == .paused
+    for stream in [packets, container.stream] { stream.isSuspended = isSuspended }
     let reason = session.text.isEmpty ? "" : ": \(session.text)"
     Log.note("session \(session.name): \(session.state.word)\(reason)")
     put(message)

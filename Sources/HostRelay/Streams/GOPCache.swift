@@ -5,6 +5,9 @@
 struct GOPCache {
   private(set) var packets: [Packet] = []
   private(set) var byteCount = 0
+  /// The newest keyframe, also where what followed it was too much to keep. Alone it serves those
+  /// who join while nothing follows any more.
+  private(set) var keyframe: Packet?
   /// When the keyframe came; nil while the cache is empty.
   private(set) var keyframeTime: Moment?
 
@@ -13,6 +16,7 @@ struct GOPCache {
     case .message: return
     case .keyframe:
       clear()
+      keyframe = packet
       keyframeTime = now
     case .picture, .sound: guard keyframeTime != nil else { return }
     }
@@ -21,7 +25,13 @@ struct GOPCache {
     if exceedsBound { clear() }
   }
 
-  mutating func clear() {
+  /// What is kept belongs to a stream description that holds no longer.
+  mutating func forget() {
+    clear()
+    keyframe = nil
+  }
+
+  private mutating func clear() {
     packets.removeAll(keepingCapacity: true)
     byteCount = 0
     keyframeTime = nil

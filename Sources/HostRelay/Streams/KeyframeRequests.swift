@@ -6,6 +6,7 @@ struct KeyframeRequests {
     case join
     case behind
     case consumer
+    case control
     case resume
   }
 
@@ -13,6 +14,8 @@ struct KeyframeRequests {
   private(set) var passed = 0
   private var lastPassed: Moment?
   private var isWaiting = false
+  /// Passed, and not come yet.
+  private var isOutstanding = false
 
   /// Notes one wish. Whether it passes is said by `pass`.
   mutating func ask(_ reason: Reason) {
@@ -25,17 +28,27 @@ struct KeyframeRequests {
     guard isWaiting else { return false }
     if let lastPassed, now - lastPassed < RelayLimits.keyframeRequestInterval { return false }
     isWaiting = false
+    isOutstanding = true
     lastPassed = now
     passed += 1
     return true
   }
 
+  /// Whether a keyframe that was asked for is to be expected within `joinerPatience`.
+  func isExpected(now: Moment) -> Bool {
+    guard isOutstanding, let lastPassed else { return false }
+    return now - lastPassed < RelayLimits.joinerPatience
+  }
+
   /// A keyframe came: nobody waits any more.
-  mutating func satisfied() { isWaiting = false }
+  mutating func satisfied() {
+    isWaiting = false
+    isOutstanding = false
+  }
 
   /// A new link: what was asked of the old one is void, and the first request passes at once.
   mutating func restart() {
-    isWaiting = false
+    satisfied()
     lastPassed = nil
   }
 }

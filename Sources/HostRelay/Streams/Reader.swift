@@ -10,7 +10,20 @@ final class Reader {
     var behind = 0
     /// Packets thrown out of the full queue.
     var overrun = 0
+    /// Of both.
+    var bytes = 0
+
+    var packets: Int { behind + overrun }
+
+    static func += (sum: inout Drops, other: Drops) {
+      sum.behind += other.behind
+      sum.overrun += other.overrun
+      sum.bytes += other.bytes
+    }
   }
+
+  /// What logs and the status call it.
+  let name: String
 
   /// Called when something waits for a transport that had found nothing.
   var wake: (() -> Void)?
@@ -27,6 +40,8 @@ final class Reader {
   private var waiting = WaitingPackets()
   private var isIdle = true
   private var hasAsked = false
+
+  init(name: String) { self.name = name }
 
   /// Puts a joiner's cached packets in one piece.
   func start(with cached: [Packet]) {
@@ -48,7 +63,9 @@ final class Reader {
       return
     }
     if isOverrun(by: packet, now: now) {
-      drops.overrun += waiting.dropPackets()
+      let dropped = waiting.dropPackets()
+      drops.overrun += dropped.count
+      drops.bytes += dropped.byteCount
       awaitsKeyframe = true
     }
     if packet.kind == .keyframe {
@@ -62,6 +79,7 @@ final class Reader {
       append(packet, now: now)
     } else if hasStarted {
       drops.behind += 1
+      drops.bytes += packet.bytes.count
     }
   }
 

@@ -1,9 +1,11 @@
+import Report
+
 /// Packets of one broadcast in one form, the cache of the newest of them, and those who read.
 ///
 /// Every output is a stream with readers; none has a road of its own.
 final class Stream {
-  /// Called when a reader needs a keyframe.
-  var requestKeyframe: ((KeyframeRequests.Reason) -> Void)?
+  /// Called when a reader needs a keyframe; says whether one is on its way.
+  var requestKeyframe: ((KeyframeRequests.Reason) -> Bool)?
   /// Called when a reader came or went.
   var audienceChanged: (() -> Void)?
 
@@ -14,26 +16,30 @@ final class Stream {
   /// Joiners that wait a moment for a fresh keyframe, and since when.
   private var joiners: [ObjectIdentifier: Moment] = [:]
 
+  /// Nothing follows what was sent: no agent, or a pause.
+  var isSuspended = false
+  private var dropLog = DropLog()
+
   var readerCount: Int { readers.count }
 
   /// What all readers lost, since the start.
   var drops: Reader.Drops {
-    readers.values.reduce(into: formerDrops) { sum, reader in
-      sum.behind += reader.drops.behind
-      sum.overrun += reader.drops.overrun
-    }
+    readers.values.reduce(into: formerDrops) { $0 += $1.drops }
   }
 
   /// Lets a reader in. With a fresh keyframe in the cache it starts at once; otherwise a new one is
-  /// asked for, and the old cache serves only when that does not come in time.
+  /// asked for, and the old cache serves where none will come in time.
   func join(_ reader: Reader, now: Moment) {
     readers[ObjectIdentifier(reader)] = reader
-    reader.needsKeyframe = { [weak self] in self?.requestKeyframe?(.behind) }
-    if let time = cache.keyframeTime, now - time <= RelayLimits.freshKeyframe {
+    reader.needsKeyframe = { [weak self] in _ = self?.requestKeyframe?(.behind) }
+    if isSuspended {
+      reader.start(with: cache.packets.isEmpty ? cache.keyframe.map { [$0] } ?? [] : cache.packets)
+    } else if let time = cache.keyframeTime, now - time <= RelayLimits.freshKeyframe {
       reader.start(with: cache.packets)
-    } else {
+    } else if requestKeyframe?(.join) == true {
       joiners[ObjectIdentifier(reader)] = now
-      requestKeyframe?(.join)
+    } else {
+      reader.start(with: cache.packets)
     }
     audienceChanged?()
   }
@@ -41,8 +47,7 @@ final class Stream {
   func leave(_ reader: Reader) {
     guard readers.removeValue(forKey: ObjectIdentifier(reader)) != nil else { return }
     joiners[ObjectIdentifier(reader)] = nil
-    formerDrops.behind += reader.drops.behind
-    formerDrops.overrun += reader.drops.overrun
+    formerDrops += reader.drops
     reader.needsKeyframe = nil
     audienceChanged?()
   }
@@ -55,14 +60,18 @@ final class Stream {
   }
 
   /// What is cached belongs to a stream description that holds no longer.
-  func forgetCache() { cache.clear() }
+  func forgetCache() { cache.forget() }
 
-  /// Starts the joiners that have waited long enough with what there is.
+  /// Starts the joiners that have waited long enough with what there is; logs what readers lost.
   func tick(now: Moment) {
+    if let line = dropLog.line(for: readers.values, now: now) { Log.note(line) }
     guard !joiners.isEmpty, !cache.packets.isEmpty else { return }
     for (identifier, since) in joiners where now - since >= RelayLimits.joinerPatience {
       joiners[identifier] = nil
       readers[identifier]?.start(with: cache.packets)
     }
   }
+
+  /// Those present who lost something, for the status.
+  var losers: [Reader] { readers.values.filter { $0.drops.packets > 0 } }
 }

@@ -46,10 +46,11 @@ struct WaitingPackets {
     return .zero
   }
 
-  /// Drops everything but messages; returns how many packets that were.
-  mutating func dropPackets() -> Int {
+  /// Drops everything but messages; returns what that was.
+  mutating func dropPackets() -> (count: Int, byteCount: Int) {
     let kept = entries[head...].filter(\.isMessage)
-    let dropped = entries.count - head - kept.count
+    let bytes = entries[head...].reduce(0) { $0 + ($1.isMessage ? 0 : $1.packet.bytes.count) }
+    let dropped = (entries.count - head - kept.count, bytes)
     entries = Array(kept)
     head = 0
     liveBytes = 0

@@ -7,9 +7,13 @@ import Glibc
 @safe final class HTTPConnection {
   private(set) weak var server: HTTPServer?
 
+  private let name: String
   private let visitor: Visitor
   private var wsi: OpaquePointer?
   private var document: SharedBytes?
+  private var closesAfterDocument = false
+  /// A POST whose body is not whole yet.
+  private var pending: HTTPRequest?
   private var viewing: Viewing?
 
   /// A stream that this connection reads.
@@ -22,19 +26,49 @@ import Glibc
     var isBlocked = false
   }
 
-  init(visitor: Visitor, server: HTTPServer) {
+  init(name: String, visitor: Visitor, server: HTTPServer) {
+    self.name = name
     self.visitor = visitor
     self.server = server
   }
 
+  /// Said once, by the server; `wsi` lives as long as the server knows this connection.
+  func belongs(to wsi: OpaquePointer) { unsafe self.wsi = wsi }
+
   /// Answers the request that lws holds. Returns false to close the connection.
   func take(_ wsi: OpaquePointer, path: String) -> Bool {
-    unsafe self.wsi = wsi
     let request = unsafe HTTPRequest(wsi, path: path, visitor: visitor)
-    guard let answer = server?.answer?(request), viewing == nil else { return false }
+    guard viewing == nil else { return false }
+    if request.method == "POST", unsafe request.hasBody(wsi) {
+      pending = request
+      return true
+    }
+    return unsafe give(wsi, request)
+  }
+
+  /// A piece of a body. Returns false to close the connection.
+  func takeBody(_ piece: UnsafeRawBufferPointer) -> Bool {
+    guard let count = pending?.body.count, count + piece.count <= RelayLimits.requestBody else {
+      return false
+    }
+    unsafe pending?.body.append(contentsOf: piece)
+    return true
+  }
+
+  /// The body is whole. Returns false to close the connection.
+  func endBody(_ wsi: OpaquePointer) -> Bool {
+    // lws tells the end of an empty one too, whose request was answered at once.
+    guard let request = pending else { return true }
+    pending = nil
+    return unsafe give(wsi, request)
+  }
+
+  private func give(_ wsi: OpaquePointer, _ request: HTTPRequest) -> Bool {
+    guard let answer = server?.answer?(request) else { return false }
     switch answer {
     case .document(let answer):
       document = request.method == "HEAD" ? SharedBytes([]) : SharedBytes(answer.bytes)
+      closesAfterDocument = answer.isRefusal
       return unsafe writeHead(
         wsi, status: answer.status, type: answer.type, length: UInt64(answer.bytes.count))
     case .stream(let type, let stream):
@@ -53,7 +87,7 @@ import Glibc
     if let document {
       self.document = nil
       guard unsafe send(document, wsi, LWS_WRITE_HTTP_FINAL) else { return false }
-      return unsafe lws_http_transaction_completed(wsi) == 0
+      return unsafe !closesAfterDocument && lws_http_transaction_completed(wsi) == 0
     }
     viewing?.isBlocked = false
     guard let viewing else { return true }
@@ -94,7 +128,7 @@ import Glibc
   }
 
   private func join(_ stream: Stream) {
-    let reader = Reader()
+    let reader = Reader(name: name)
     viewing = Viewing(stream: stream, reader: reader, progress: ProgressWatch(now: .now))
     reader.wake = { [weak self] in self?.askToWrite() }
     stream.join(reader, now: .now)
@@ -108,11 +142,17 @@ import Glibc
   }
 
   private func close(_ end: ConsumerEnd) {
-    guard let viewing, let wsi = unsafe wsi else { return }
+    guard let viewing else { return }
     self.viewing = nil
     viewing.reader.wake = nil
     viewing.stream.leave(viewing.reader)
     server?.viewerEnded(end)
+    cut()
+  }
+
+  /// Closes without a word, once lws is back in its loop.
+  func cut() {
+    guard let wsi = unsafe wsi else { return }
     unsafe lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_ASYNC)
   }
 
@@ -136,7 +176,7 @@ import Glibc
         unsafe lws_add_http_common_headers(
           wsi, status, type, length ?? .max, &position, end) == 0
       else { return false }
-      for (name, value) in commonHeaders {
+      for (name, value) in closesAfterDocument ? commonHeaders + [closeHeader] : commonHeaders {
         let value = Array(value.utf8)
         let result = unsafe lws_add_http_header_by_name(
           wsi, name, value, Int32(value.count), &position, end)
@@ -159,6 +199,9 @@ private let commonHeaders: [(String, String)] = [
   ("content-security-policy:", "default-src 'none'; style-src 'unsafe-inline'"),
 ]
 
+/// What is refused keeps no place.
+private let closeHeader = ("connection:", "close")
+
 extension HTTPRequest {
   /// Reads from lws what it has parsed of the request of `wsi`.
   fileprivate init(_ wsi: OpaquePointer, path: String, visitor: Visitor) {
@@ -168,6 +211,8 @@ extension HTTPRequest {
       method = "GET"
     } else if unsafe lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) > 0 {
       method = "HEAD"
+    } else if unsafe lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) > 0 {
+      method = "POST"
     } else {
       method = ""
     }
@@ -177,11 +222,27 @@ extension HTTPRequest {
     fetchSite = unsafe headerText(64) {
       unsafe lws_hdr_custom_copy(wsi, $0, $1, name, Int32(name.utf8.count))
     }
+    let scheme = "Bearer "
+    let authorization = unsafe headerText(128) {
+      unsafe lws_hdr_copy(wsi, $0, $1, WSI_TOKEN_HTTP_AUTHORIZATION)
+    }
+    bearer =
+      authorization.hasPrefix(scheme) ? Array(authorization.dropFirst(scheme.count).utf8) : []
     let key = unsafe headerText(128) { buffer, count in
       guard let value = unsafe lws_get_urlarg_by_name(wsi, "key=", buffer, count) else { return 0 }
       return Int32(unsafe strlen(value))
     }
     self.key = Array((key.hasPrefix("key=") ? String(key.dropFirst(4)) : key).utf8)
+  }
+}
+
+extension HTTPRequest {
+  /// Whether bytes follow the head of the request that lws holds.
+  fileprivate func hasBody(_ wsi: OpaquePointer) -> Bool {
+    let length = unsafe headerText(32) {
+      unsafe lws_hdr_copy(wsi, $0, $1, WSI_TOKEN_HTTP_CONTENT_LENGTH)
+    }
+    return !length.isEmpty && length != "0"
   }
 }
 

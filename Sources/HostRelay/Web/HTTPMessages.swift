@@ -10,7 +10,11 @@ struct HTTPRequest {
   let fetchSite: String
   /// The query's `key`.
   let key: [UInt8]
+  /// What `Authorization: Bearer` says.
+  let bearer: [UInt8]
   let visitor: Visitor
+  /// What came with a POST.
+  var body: [UInt8] = []
 }
 
 /// What the relay answers.
@@ -31,6 +35,9 @@ struct HTTPDocument {
     self.type = type
     bytes = Array(text.utf8)
   }
+
+  /// Whether the client got nothing of what it came for, and so may not keep its connection.
+  var isRefusal: Bool { status >= 400 }
 
   /// One line for people.
   static func line(_ status: UInt32, _ text: String) -> HTTPDocument {

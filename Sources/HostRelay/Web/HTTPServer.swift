@@ -2,7 +2,7 @@ import CWebSockets
 import Posix
 import Report
 
-/// HTTP/1.1 by libwebsockets on the relay's loop. Who listens and who may come in is ours: each
+/// HTTP/1.1, and nothing that it may be upgraded to, by libwebsockets on the relay's loop. Who listens and who may come in is ours: each
 /// connection is accepted here and then handed over.
 @safe final class HTTPServer {
   /// Answers a request; called on the loop.
@@ -13,6 +13,7 @@ import Report
   private let listener: Listener
   private let protocols: UnsafeMutablePointer<lws_protocols>
   private var context: OpaquePointer?
+  private var count = 0
   private var connections: [ObjectIdentifier: HTTPConnection] = [:]
   private var antechamber = Antechamber()
   private var refusals = RepeatedError("viewer")
@@ -32,6 +33,7 @@ import Report
 
   func tick(now: Moment) {
     for connection in connections.values { connection.tick(now: now) }
+    for connection in antechamber.overdue(now: now) { connections[connection]?.cut() }
   }
 
   /// Ends every stream once what waits for it is sent.
@@ -69,7 +71,8 @@ import Report
     unsafe information.timeout_secs_ah_idle = 5
     unsafe information.keepalive_timeout = 5
     unsafe information.max_http_header_data = 4096
-    unsafe information.max_http_header_pool = UInt16(RelayLimits.consumers)
+    unsafe information.max_http_header_pool = UInt16(
+      RelayLimits.consumers + RelayLimits.reservedPlaces)
     var loops: [UnsafeMutableRawPointer?] = unsafe [UnsafeMutableRawPointer(loop.raw)]
     unsafe context = unsafe loops.withUnsafeMutableBufferPointer { loops in
       unsafe information.foreign_loops = loops.baseAddress
@@ -79,10 +82,13 @@ import Report
   }
 
   private func accept(_ socket: consuming OwnedFD) {
+    let visitor = Visitor(on: socket.raw)
     guard let peer = SocketAddress.peer(of: socket.raw), antechamber.admits(peer),
-      connections.count < RelayLimits.consumers, let context = unsafe context
+      connections.count < visitor.places, let context = unsafe context
     else { return ends.count(.refused("full")) }
-    let connection = HTTPConnection(visitor: Visitor(on: socket.raw), server: self)
+    count += 1
+    let connection = HTTPConnection(
+      name: "viewer \(count)", visitor: visitor, server: self)
     do {
       try TCPSocket.tune(
         socket.raw, silence: RelayLimits.userTimeout, unsent: RelayLimits.notSentBytes)
@@ -91,14 +97,18 @@ import Report
     }
     let identifier = ObjectIdentifier(connection)
     connections[identifier] = connection
-    antechamber.enter(identifier, from: peer)
+    antechamber.enter(identifier, from: peer, now: .now)
     var description = unsafe lws_adopt_desc_t()
     unsafe description.vh = lws_get_vhost_by_name(context, "default")
     unsafe description.type = lws_adoption_type(LWS_ADOPT_HTTP.rawValue | LWS_ADOPT_SOCKET.rawValue)
     unsafe description.fd.sockfd = socket.release()
     unsafe description.opaque = Unmanaged.passUnretained(connection).toOpaque()
     // On a failure lws closes the socket.
-    if unsafe lws_adopt_descriptor_vhost_via_info(&description) == nil { forget(connection) }
+    if let wsi = unsafe lws_adopt_descriptor_vhost_via_info(&description) {
+      unsafe connection.belongs(to: wsi)
+    } else {
+      forget(connection)
+    }
     if antechamber.isFull { listener.pause() }
   }
 
@@ -117,6 +127,16 @@ import Report
   func viewerEnded(_ end: ConsumerEnd) {
     ends.count(end)
     if end != .left, let line = refusals.record("\(end)") { Log.note(line) }
+  }
+}
+
+extension Visitor {
+  /// How many connections there may be for one more of these to come in.
+  fileprivate var places: Int {
+    switch self {
+    case .ourUser: RelayLimits.consumers + RelayLimits.reservedPlaces
+    case .stranger: RelayLimits.consumers
+    }
   }
 }
 
@@ -140,8 +160,12 @@ private func httpCallback(
 ) -> Int32 {
   guard let wsi = unsafe wsi, let opaque = unsafe lws_get_opaque_user_data(wsi) else { return 0 }
   switch reason {
-  case LWS_CALLBACK_HTTP, LWS_CALLBACK_HTTP_WRITEABLE, LWS_CALLBACK_CLOSED_HTTP,
-    LWS_CALLBACK_WSI_DESTROY:
+  case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+    // Left alone, lws would answer 101 before it asks anyone who the visitor is.
+    _ = unsafe lws_return_http_status(wsi, HTTP_STATUS_FORBIDDEN.rawValue, "no upgrade here")
+    return -1
+  case LWS_CALLBACK_HTTP, LWS_CALLBACK_HTTP_BODY, LWS_CALLBACK_HTTP_BODY_COMPLETION,
+    LWS_CALLBACK_HTTP_WRITEABLE, LWS_CALLBACK_CLOSED_HTTP, LWS_CALLBACK_WSI_DESTROY:
     break
   default: return 0
   }
@@ -151,6 +175,9 @@ private func httpCallback(
     connection.server?.asked(connection)
     let path = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
     return unsafe connection.take(wsi, path: String(decoding: path, as: UTF8.self)) ? 0 : -1
+  case LWS_CALLBACK_HTTP_BODY:
+    return unsafe connection.takeBody(UnsafeRawBufferPointer(start: bytes, count: count)) ? 0 : -1
+  case LWS_CALLBACK_HTTP_BODY_COMPLETION: return unsafe connection.endBody(wsi) ? 0 : -1
   case LWS_CALLBACK_HTTP_WRITEABLE: return unsafe connection.write(wsi) ? 0 : -1
   default:
     if reason == LWS_CALLBACK_WSI_DESTROY {

@@ -3,14 +3,25 @@ import Wire
 
 /// Which path gives what, and who may ask.
 struct Site {
-  let viewerKey: ViewerKey
+  let viewerKey: AccessKey
+  let controlKey: AccessKey
   let names: HostNames
   let broadcast: Broadcast
   let consumers: SocketAddress
   let status: () -> StatusDocument
+  let control: ControlAPI
 
   func answer(_ request: HTTPRequest) -> HTTPAnswer {
     if let refusal = refusal(of: request) { return .document(refusal) }
+    if ControlAPI.paths.contains(request.path) {
+      return .document(
+        request.method == "POST"
+          ? control.answer(path: request.path, body: request.body)
+          : .error(405, "\(request.path) takes POST"))
+    }
+    guard request.method == "GET" || request.method == "HEAD" else {
+      return .document(.line(405, "\(request.path) takes GET and HEAD"))
+    }
     switch request.path {
     case "/":
       let page = ViewerPage(
@@ -18,7 +29,11 @@ struct Site {
         state: broadcast.session.state.word,
         detail: broadcast.session.text)
       return .document(HTTPDocument(type: "text/html; charset=utf-8", page.html))
-    case "/live.ts": return .stream(type: "video/mp2t", broadcast.container.stream)
+    case "/live.ts":
+      guard broadcast.container.stream.readerCount < RelayLimits.consumers else {
+        return .document(.line(503, "\(RelayLimits.consumers) viewers are here, as many as may be"))
+      }
+      return .stream(type: "video/mp2t", broadcast.container.stream)
     case "/api/v1/status":
       return .document(HTTPDocument(type: "application/json", status().json.encoded + "\n"))
     case "/healthz":
@@ -28,18 +43,20 @@ struct Site {
     }
   }
 
-  /// A name of ours against DNS rebinding, no other site's page, and the key for strangers.
+  /// A name of ours against DNS rebinding, no other site's page, and a key for strangers: the
+  /// viewer key watches, and only the control key controls.
   private func refusal(of request: HTTPRequest) -> HTTPDocument? {
-    guard request.method == "GET" || request.method == "HEAD" else {
-      return .line(405, "only GET and HEAD")
-    }
     guard names.contains(request.host) else {
       return .line(403, "this host name is not ours (see --host)")
     }
     guard request.origin.isEmpty || names.containsOrigin(request.origin),
       request.fetchSite != "cross-site"
     else { return .line(403, "requests of other sites are refused") }
-    guard request.visitor.mayWatch(showing: request.key, viewerKey: viewerKey) else {
+    if request.visitor.may(showing: request.bearer, wanted: controlKey) { return nil }
+    guard !ControlAPI.paths.contains(request.path) else {
+      return .error(403, "the control key is missing or wrong (Authorization: Bearer)")
+    }
+    guard request.visitor.may(showing: request.key, wanted: viewerKey) else {
       return .line(403, "the viewer key is missing or wrong (?key=)")
     }
     return nil
@@ -49,17 +66,24 @@ struct Site {
 /// The values of `Host` that a client may name us by, exactly.
 struct HostNames {
   private let names: Set<String>
+  private let address: SocketAddress
 
   /// `address` is what is bound; `extra` what `--host` adds, each also with the port.
   init(address: SocketAddress, extra: [String]) {
-    var hosts = ["127.0.0.1", "localhost", "[::1]"] + extra.map { $0.lowercased() }
-    if address.bytes.contains(where: { $0 != 0 }) {
-      hosts.append(address.isIPv6 ? "[\(address.host)]" : address.host)
-    }
-    names = Set(hosts + hosts.map { "\($0):\(address.port)" })
+    self.address = address
+    let hosts =
+      ["127.0.0.1", "localhost", "[::1]", LocalAddresses.hostName, address.urlHost]
+      + extra.map { $0.lowercased() }
+    names = Set((hosts + hosts.map { "\($0):\(address.port)" }).filter { !$0.isEmpty })
+      .subtracting(address.isWildcard ? [address.urlHost, "\(address)"] : [])
   }
 
-  func contains(_ host: String) -> Bool { names.contains(host.lowercased()) }
+  /// On a wildcard the machine's addresses of this moment are ours too.
+  func contains(_ host: String) -> Bool {
+    let host = host.lowercased()
+    if names.contains(host) { return true }
+    return LocalAddresses.reaching(address).contains { $0.urlHost == host || "\($0)" == host }
+  }
 
   func containsOrigin(_ origin: String) -> Bool {
     let scheme = "http://"

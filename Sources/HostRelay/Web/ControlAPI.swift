@@ -1,0 +1,63 @@
+import CommandOptions
+import Wire
+
+/// What changes a broadcast: `POST /api/v1/…`. Whoever gets here has been let in.
+struct ControlAPI {
+  let broadcast: Broadcast
+  /// Whether an agent is linked.
+  let hasAgent: () -> Bool
+  /// Ends the broadcast for everyone, with a reason.
+  let finish: (String) -> Void
+
+  static let paths: Set<String> = Set(
+    ["pause", "resume", "finish", "keyframe", "bitrate"].map { prefix + $0 })
+  static let prefix = "/api/v1/"
+
+  /// Does what `path` says with the JSON object of `body`; an empty one is an empty object.
+  func answer(path: String, body: [UInt8]) -> HTTPDocument {
+    let members: [String: JSONText]
+    do { members = try body.isEmpty ? [:] : JSONReader.object(body) } catch {
+      return .error(400, "\(error)")
+    }
+    switch path.dropFirst(Self.prefix.count) {
+    case "pause": broadcast.pause()
+    case "resume": broadcast.resume()
+    case "keyframe":
+      guard hasAgent() else { return .error(409, "there is no agent") }
+      broadcast.askForKeyframe(.control)
+    case "bitrate":
+      guard case .number(let rate) = members["bits_per_second"],
+        RelayLimits.bitrates.contains(rate)
+      else {
+        let range = RelayLimits.bitrates
+        return .error(
+          400, "bits_per_second must be a whole number, \(range.lowerBound) to \(range.upperBound)")
+      }
+      broadcast.setBitrate(rate)
+    case "finish":
+      switch members["reason"] ?? .text("") {
+      case .text(let reason): finish(reason.isEmpty ? "ended by the user" : reason)
+      default: return .error(400, "reason must be a text")
+      }
+    default: return .error(404, "there is no \(path)")
+    }
+    let session = broadcast.session
+    return .json(
+      200,
+      .object([
+        ("session", .text(session.name)), ("state", .text(session.state.word)),
+        ("paused", .truth(session.isPauseWanted)),
+      ]))
+  }
+}
+
+extension HTTPDocument {
+  static func json(_ status: UInt32, _ value: JSONText) -> HTTPDocument {
+    HTTPDocument(status: status, type: "application/json", value.encoded + "\n")
+  }
+
+  /// A refusal that programs can read.
+  static func error(_ status: UInt32, _ text: String) -> HTTPDocument {
+    json(status, .object([("error", .text(text))]))
+  }
+}

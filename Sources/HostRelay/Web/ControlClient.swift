@@ -1,0 +1,87 @@
+import CommandOptions
+import Glibc
+import Posix
+import Report
+
+/// `host-relay ctl`: one request to the relay that runs, its answer on standard output.
+struct ControlClient {
+  static let table = OptionTable(
+    program: "host-relay ctl",
+    summary:
+      "status | pause | resume | finish [REASON] | keyframe | bitrate N: asks the running relay.",
+    options: [
+      Option(
+        "http", .value("ADDRESS:PORT"), "where the relay answers", standard: "127.0.0.1:13581"),
+      Option("control-key", .value("KEY"), "needed unless the relay runs as this user here"),
+    ])
+
+  private let address: SocketAddress
+  private let key: AccessKey?
+  private let request: (method: String, path: String, body: JSONText?)
+
+  init(_ values: OptionValues) throws(UsageError) {
+    address = try values.value(
+      "http", "an address and port such as 127.0.0.1:13581", SocketAddress.init(_:))
+    key =
+      values["control-key"] == nil
+      ? nil : try values.value("control-key", AccessKey.form, AccessKey.init(_:))
+    request = try Self.request(values.words)
+  }
+
+  /// Prints the answer; the exit code tells how it went.
+  func run() -> ExitCode {
+    do {
+      let answer = try exchange()
+      print(answer.text, terminator: "")
+      switch answer.status {
+      case 200: return .finished
+      case 403: return .notAllowed
+      case 409: return .temporary
+      default: return .usage
+      }
+    } catch {
+      Log.note("no relay answers at \(address): \(error)")
+      return .unavailable
+    }
+  }
+
+  private static func request(
+    _ words: [String]
+  ) throws(UsageError) -> (method: String, path: String, body: JSONText?) {
+    let rest = words.dropFirst()
+    switch (words.first, rest.count) {
+    case ("status", 0): return ("GET", "status", nil)
+    case ("pause", 0), ("resume", 0), ("keyframe", 0): return ("POST", words[0], .object([]))
+    case ("finish", _):
+      return ("POST", "finish", .object([("reason", .text(rest.joined(separator: " ")))]))
+    case ("bitrate", 1):
+      guard let rate = OptionFormat.bitrate(words[1]) else {
+        throw UsageError("bitrate \(words[1]): expected bits a second such as 6000000, 800k or 6M")
+      }
+      return ("POST", "bitrate", .object([("bits_per_second", .number(rate))]))
+    default:
+      throw UsageError(
+        "expected status, pause, resume, finish [REASON], keyframe or bitrate N (see --help)")
+    }
+  }
+
+  private func exchange() throws(PosixError) -> (status: Int, text: String) {
+    let socket = try TCPSocket.connect(to: address, timeout: .seconds(5))
+    let body = request.body?.encoded ?? ""
+    var head = "\(request.method) \(ControlAPI.prefix)\(request.path) HTTP/1.1\r\n"
+    head += "Host: \(address)\r\nConnection: close\r\n"
+    if let key { head += "Authorization: Bearer \(key.text)\r\n" }
+    if request.body != nil {
+      head += "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"
+    }
+    try TCPSocket.send(Array((head + "\r\n" + body).utf8), to: socket.raw)
+    let answer = String(decoding: try TCPSocket.receiveAll(from: socket.raw), as: UTF8.self)
+    let words = answer.split(separator: " ", maxSplits: 2)
+    guard words.count == 3, words[0].hasPrefix("HTTP/"), let status = Int(words[1]) else {
+      throw PosixError("its answer is no HTTP", code: EPROTO)
+    }
+    // The head ends at the first empty line; "\r\n" is one Character.
+    let lines = answer.split(separator: "\r\n", omittingEmptySubsequences: false)
+    return (status, lines.drop { !$0.isEmpty }.dropFirst().joined(separator: "\r\n"))
+  }
+}

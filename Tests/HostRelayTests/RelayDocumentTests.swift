@@ -1,0 +1,54 @@
+import CommandOptions
+import Posix
+import TestSupport
+import Testing
+import Wire
+
+@testable import HostRelay
+
+@Suite struct RelayDocumentTests {
+  @Test("the relay's page states each policy with the number that holds")
+  func policies() throws {
+    let text = try Document("relay.md").text
+    let limits = RelayLimits.self
+    let delays = limits.retryDelays.map(seconds).joined(separator: ", ")
+    let jitter = Int(limits.retryJitter * 100)
+    for row in [
+      "| heartbeat | \(seconds(WireLimits.heartbeatInterval)) s after",
+      "| agent stalled | \(seconds(WireLimits.stalledAfter)) s silent |",
+      "| agent given up | \(seconds(WireLimits.silentAfter)) s silent |",
+      "| session held | \(try Options.table.parse([])["hold"] ?? "") s (`--hold`",
+      "| reconnect, respawn | after \(delays) s, and \(seconds(limits.retryDelays.last)) s for ever,"
+        + " ±\(jitter) % |",
+      "| agent sound | \(seconds(limits.soundAfter)) s after",
+      "| crash loop | \(limits.crashLoopDeaths) deaths in \(seconds(limits.crashLoopSpan)) s |"
+        + " said in the status; starts lie \(seconds(limits.crashLoopDelay)) s apart |",
+      "| kept alive | each \(seconds(limits.keepAliveInterval)) s while",
+      "| cache for who joins late | \(seconds(limits.cacheSpan)) s, \(limits.cacheBytes) bytes,"
+        + " \(limits.cachePackets) packets |",
+      "| fresh keyframe | \(seconds(limits.freshKeyframe)) s old |",
+      "| joiner's patience | \(seconds(limits.joinerPatience)) s |",
+      "| keyframe requests passed on | \(seconds(limits.keyframeRequestInterval)) s apart |",
+      "| reader behind, soft | \(seconds(limits.softDelay)) s |",
+      "| reader behind, hard | \(seconds(limits.hardDelay)) s or \(limits.hardBytes) bytes |",
+      "| messages that wait | \(limits.waitingMessages) |",
+      "| socket takes nothing | \(seconds(limits.stuckAfter)) s |",
+      "| what slow readers lost | each \(seconds(limits.dropLogInterval)) s at most |",
+      "| unsent bytes in the kernel | \(limits.notSentBytes) bytes |",
+      "| unacknowledged | \(seconds(limits.userTimeout)) s |",
+      "| consumers | \(limits.consumers) a port |",
+      "| not yet heard | \(limits.ungreeted) a port, \(limits.ungreetedOfAddress) an address off"
+        + " loopback, \(seconds(WireLimits.greetingTime)) s each |",
+      "| backlog | \(limits.backlog) connections |",
+      "from \(limits.bitrates.lowerBound) to \(limits.bitrates.upperBound) |",
+      "at most \(limits.requestBody) bytes.",
+    ] { #expect(text.contains(row), "\(row)") }
+  }
+
+  /// Seconds as the page writes them.
+  private func seconds(_ duration: Duration?) -> String {
+    let milliseconds = (duration ?? .zero).nanoseconds / 1_000_000
+    return milliseconds.isMultiple(of: 1000)
+      ? "\(milliseconds / 1000)" : "\(Double(milliseconds) / 1000)"
+  }
+}
