@@ -94,7 +94,7 @@ import Testing
   @Test("the page's line for ffplay does not throw its first keyframe away")
   func playerLine() {
     let page = ViewerPage(
-      host: "localhost", key: [], consumers: "", state: "live", detail: "")
+      host: "localhost", key: [], consumers: "", state: "live", detail: "", memory: nil)
     #expect(page.html.contains("ffplay -flags low_delay"))
     #expect(!page.html.contains("nobuffer"))
   }
