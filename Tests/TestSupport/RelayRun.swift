@@ -1,21 +1,25 @@
 import Glibc
-import Posix
-import TestSupport
+package import Posix
 
 /// The relay's executable, run by a test on ports of the kernel's choice.
-struct RelayRun {
-  let process: ProcessRun
-  let consumers: SocketAddress
-  let http: SocketAddress
-  let viewerKey: String
-  let directory: TestDirectory
+package struct RelayRun {
+  package let process: ProcessRun
+  package let consumers: SocketAddress
+  package let http: SocketAddress
+  package let viewerKey: String
+  package let directory: TestDirectory
+  private let program: String
 
-  /// Starts it with `arguments` and waits for its ready lines.
-  init(_ arguments: [String], in directory: TestDirectory, name: String = "relay") throws {
+  /// Starts `program` with `arguments` and waits for its ready lines.
+  package init(
+    _ arguments: [String], in directory: TestDirectory, name: String = "relay",
+    program: String = debugProgram
+  ) throws {
     self.directory = directory
+    self.program = program
     let run = try Self.start(
       ["--consumers", "127.0.0.1:0", "--http", "127.0.0.1:0"] + arguments, in: directory,
-      name: name)
+      name: name, program: program)
     process = run
     let lines = try waitUntil("the relay's ready lines") { () -> [String]? in
       let lines = run.output.split(separator: "\n").map(String.init)
@@ -33,29 +37,30 @@ struct RelayRun {
   }
 
   /// Starts it without waiting for anything.
-  static func start(
-    _ arguments: [String], in directory: TestDirectory, name: String = "relay"
+  package static func start(
+    _ arguments: [String], in directory: TestDirectory, name: String = "relay",
+    program: String = debugProgram
   ) throws -> ProcessRun {
     try ProcessRun(
-      executable, arguments, name: name, environment: ["XDG_RUNTIME_DIR": directory.path],
+      program, arguments, name: name, environment: ["XDG_RUNTIME_DIR": directory.path],
       in: directory)
   }
 
   /// The token that relay and agent share in `directory`.
-  static func token(in directory: TestDirectory) throws -> LinkToken {
+  package static func token(in directory: TestDirectory) throws -> LinkToken {
     try LinkToken(
       file: RuntimeDirectory(path: directory.file("porthole")).file("token"))
   }
 
   /// Runs curl on `path`; returns the body, and the status in the last line.
-  func get(_ path: String, _ options: [String] = []) throws -> String {
+  package func get(_ path: String, _ options: [String] = []) throws -> String {
     try ProcessRun.run(
       "curl", ["-s", "-w", "\n%{http_code}", "http://\(http)\(path)"] + options, in: directory
     ).output
   }
 
   /// The executable lies beside the test bundle.
-  private static let executable: String = {
+  package static let debugProgram: String = {
     var path = [CChar](repeating: 0, count: 4096)
     let count = readlink("/proc/self/exe", &path, path.count)
     precondition(count > 0, "/proc/self/exe can be read")
@@ -64,4 +69,14 @@ struct RelayRun {
     return program.split(separator: "/", omittingEmptySubsequences: false).dropLast()
       .joined(separator: "/") + "/host-relay"
   }()
+
+  /// Runs `host-relay ctl` against this relay.
+  package func ctl(_ words: String...) throws -> ProcessRun { try ctl(words) }
+
+  package func ctl(_ words: [String]) throws -> ProcessRun {
+    let run = try Self.start(
+      ["ctl"] + words + ["--http", "\(http)"], in: directory, name: "ctl", program: program)
+    try run.waitForEnd()
+    return run
+  }
 }
