@@ -116,7 +116,7 @@ let package = Package(
       ],
       swiftSettings: tests),
     .testTarget(
-      name: "EndToEndTests", dependencies: ["Wire", "Bitstream", "TestSupport"],
+      name: "EndToEndTests", dependencies: ["Wire", "Bitstream", "Posix", "TestSupport"],
       swiftSettings: tests),
   ]
 )

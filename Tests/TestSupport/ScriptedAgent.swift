@@ -65,6 +65,12 @@ package final class ScriptedPeer {
     }
   }
 
+  /// Throws away what has come, so that the other side can go on sending.
+  package func discardInput() {
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    while recv(socket.raw, &piece, piece.count, Int32(MSG_DONTWAIT)) > 0 {}
+  }
+
   /// The next message of any kind; nil at the connection's end.
   package func receive(within limit: Duration = .seconds(10)) throws -> RawMessage? {
     let end = ContinuousClock.now + limit
@@ -86,6 +92,19 @@ package final class ScriptedPeer {
       if count == 0 || count < 0 && errno == ECONNRESET { return nil }
       if count > 0 { input += piece[..<count] }
     }
+  }
+
+  /// Whether the other side ends the connection in time, whatever it says before.
+  package func isCut(within limit: Duration) throws -> Bool {
+    let end = ContinuousClock.now + limit
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    while ContinuousClock.now < end {
+      var wait = pollfd(fd: socket.raw, events: Int16(POLLIN), revents: 0)
+      guard poll(&wait, 1, 50) > 0 else { continue }
+      let count = recv(socket.raw, &piece, piece.count, Int32(MSG_DONTWAIT))
+      if count == 0 || count < 0 && errno != EAGAIN { return true }
+    }
+    return false
   }
 
   /// The next message that `pick` wants; others are passed over.
