@@ -51,7 +51,7 @@ let package = Package(
     // The software driver: all its logic, and apart from it the module that libva loads. The flags
     // of the module must not reach a test's link, so no test names it.
     .target(
-      name: "SoftwareDriver", dependencies: ["CVA", "Bitstream", "CPixelKernels"],
+      name: "SoftwareDriver", dependencies: ["CVA", "CLinux", "Bitstream", "CPixelKernels"],
       swiftSettings: house),
     .target(
       name: "DriverModule", dependencies: ["CVA", "SoftwareDriver"], exclude: ["exports.map"],
@@ -114,6 +114,9 @@ let package = Package(
         "CaptureAgent", "PipeWire", "VAAPI", "Wire", "Bitstream", "Posix", "Report", "CPipeWire",
         "CLinux", "TestSupport",
       ],
+      swiftSettings: tests),
+    .testTarget(
+      name: "StressTests", dependencies: ["Wire", "Bitstream", "TestSupport"],
       swiftSettings: tests),
     .testTarget(
       name: "EndToEndTests", dependencies: ["Wire", "Bitstream", "Posix", "TestSupport"],

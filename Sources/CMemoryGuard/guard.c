@@ -27,6 +27,8 @@ int porthole_guard_limit_threads(size_t stack_bytes) {
   return error != 0 ? error : mallopt(M_ARENA_MAX, 1) == 1 ? 0 : EINVAL;
 }
 
+void porthole_guard_trim(void) { malloc_trim(0); }
+
 #ifdef IS_SANITIZED
 
 int porthole_guard_arm(
@@ -38,6 +40,16 @@ int porthole_guard_arm(
 int porthole_guard_has_shed(void) { return 0; }
 
 int porthole_guard_is_built(void) { return 0; }
+
+void porthole_guard_give_reserve(void) {}
+
+int porthole_guard_keep_reserve(void) { return 0; }
+
+unsigned long porthole_guard_thread_allocations(void) { return 0; }
+
+#ifdef DEBUG
+void porthole_guard_fail(unsigned long nth, int for_good) {}
+#endif
 
 #else
 
@@ -58,23 +70,37 @@ static int last_record_fd = -1;
 static _Atomic(void *) reserve;
 static atomic_bool is_armed;
 static atomic_bool has_shed;
+static _Thread_local unsigned long allocation_count;
 
 int porthole_guard_arm(
   size_t reserve_bytes, const char *line, int record_fd, const void *record,
   size_t record_bytes) {
-  void *pages = mmap(
-    NULL, reserve_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages == MAP_FAILED) return -1;
   reserve_size = reserve_bytes;
+  if (porthole_guard_keep_reserve() != 0) return -1;
   last_line_size = strnlen(line, sizeof last_line);
   memcpy(last_line, line, last_line_size);
   last_record_size = record_bytes < sizeof last_record ? record_bytes : sizeof last_record;
   memcpy(last_record, record, last_record_size);
   last_record_fd = record_fd;
-  atomic_store(&reserve, pages);
   atomic_store(&is_armed, 1);
   return 0;
 }
+
+int porthole_guard_keep_reserve(void) {
+  void *pages = mmap(
+    NULL, reserve_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return -1;
+  void *old = atomic_exchange(&reserve, pages);
+  if (old != NULL) munmap(old, reserve_size);
+  return 0;
+}
+
+void porthole_guard_give_reserve(void) {
+  void *pages = atomic_exchange(&reserve, NULL);
+  if (pages != NULL) munmap(pages, reserve_size);
+}
+
+unsigned long porthole_guard_thread_allocations(void) { return allocation_count; }
 
 int porthole_guard_has_shed(void) { return atomic_load(&has_shed); }
 
@@ -82,11 +108,30 @@ int porthole_guard_is_built(void) { return 1; }
 
 // Gives the reserve back; whether the allocation is worth another try is its caller's to see.
 static void shed(void) {
-  void *pages = atomic_exchange(&reserve, NULL);
-  if (pages == NULL) return;
-  munmap(pages, reserve_size);
+  if (atomic_load(&reserve) == NULL) return;
+  porthole_guard_give_reserve();
   atomic_store(&has_shed, 1);
 }
+
+#ifdef DEBUG
+static atomic_long until_failure;
+static atomic_bool fails_for_good;
+
+void porthole_guard_fail(unsigned long nth, int for_good) {
+  atomic_store(&fails_for_good, for_good);
+  atomic_store(&until_failure, (long)nth);
+}
+
+static int must_fail(void) {
+  long left = atomic_load(&until_failure);
+  if (left == 0) return 0;
+  if (left == 1) return atomic_load(&fails_for_good) || atomic_exchange(&until_failure, 0) == 1;
+  return atomic_fetch_sub(&until_failure, 1) == 1;
+}
+#define TRIED(attempt) (must_fail() ? NULL : (attempt))
+#else
+#define TRIED(attempt) (attempt)
+#endif
 
 static void end(void) {
   ssize_t ignored = write(2, last_line, last_line_size);
@@ -97,10 +142,11 @@ static void end(void) {
 
 // `attempt` once more with the reserve given back; ends the process when that fails too.
 #define GUARDED(attempt)                            \
-  void *block = (attempt);                          \
+  allocation_count++;                               \
+  void *block = TRIED(attempt);                     \
   if (block == NULL && atomic_load(&is_armed)) {    \
     shed();                                         \
-    block = (attempt);                              \
+    block = TRIED(attempt);                         \
     if (block == NULL) end();                       \
   }
 

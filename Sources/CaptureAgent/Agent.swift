@@ -44,6 +44,9 @@ enum Agent {
     do throws(PosixError) {
       let file = try LastWords.open(in: RuntimeDirectory()).release()
       try AllocationGuard.arm(instance: instance, pid: pid, file: file)
+      #if DEBUG
+        Faults.arm()
+      #endif
       return Pipeline.Identity(pid: pid, instance: instance, lastWords: file)
     } catch {
       throw SourceEnd(code: .unavailable, text: "\(error)")
@@ -54,8 +57,7 @@ enum Agent {
     var configuration = EncoderConfiguration(
       width: options.size.width, height: options.size.height, driverFolder: Pipeline.ownFolder)
     configuration.display = options.display
-    let budget = MemoryBudget(
-      configuration: configuration, tier: options.memoryTier, limit: options.memoryLimit)
+    let budget = MemoryBudget(options: options, configuration: configuration)
     for line in budget.lines { print(line) }
     return budget.isWithinLimit ? .finished : .memoryLimit
   }

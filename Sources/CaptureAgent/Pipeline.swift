@@ -14,12 +14,15 @@ final class Pipeline {
   private static let screenStream: UInt32 = 1
   // How long a last message may take to go out.
   private static let partingTime = Duration.milliseconds(500)
+  // A driver that is so long at one picture has hung; a device that is reset takes a second or two.
+  private static let longestPicture: Int64 = 5_000_000_000
 
   private let options: Options
   private let limits: MemoryLimits
   private let identity: Identity
   private let driver: String
-  private let gauge: MemoryGauge
+  private let memory: MemoryWatch
+  private var status: Status
   private let loop: Loop
   private let frames = FrameSlot()
   private let orders: EncoderOrders
@@ -38,6 +41,8 @@ final class Pipeline {
   private var origin: (session: UInt64, epoch: UInt32)?
   private var isPaused = false
   private var ending: ExitCode?
+  /// The encoder's thread does not come back, so nobody waits for it.
+  private var hasHung = false
 
   /// Who this process is, in greetings and last words.
   struct Identity {
@@ -51,10 +56,18 @@ final class Pipeline {
     weak var pipeline: Pipeline?
   }
 
-  /// Opens what must be there from the start: the driver, the loop, the port.
+  /// Opens what must be there from the start: the driver, the loop, the port. A plan that does not fit
+  /// the limit is refused before, where the picture's size is known.
   convenience init(
     options: Options, limits: MemoryLimits, identity: Identity
   ) throws(SourceEnd) {
+    let isSizeKnown = options.source == .pattern
+    let budget = MemoryBudget(
+      options: options,
+      configuration: isSizeKnown ? Self.configuration(options, size: options.size) : nil)
+    if limits.dataBytes != nil, !budget.isWithinLimit {
+      throw SourceEnd(code: .memoryLimit, text: budget.refusal)
+    }
     do {
       try self.init(opening: options, limits: limits, identity: identity)
     } catch let error as PosixError where error.code == EADDRINUSE {
@@ -62,8 +75,15 @@ final class Pipeline {
         code: .temporary,
         text: "\(options.listen) is in use: end the other program or choose --listen")
     } catch {
-      throw SourceEnd(code: .unavailable, text: "\(error)")
+      throw SourceEnd(code: Self.code(for: error), text: "\(error)")
     }
+  }
+
+  /// What cannot be opened for want of memory is the limit's doing, and so is a thread.
+  private static func code(for error: any Error) -> ExitCode {
+    let number = (error as? PosixError)?.code ?? (error as? PipeWireError)?.code
+    let isMemory = number == ENOMEM || number == EAGAIN || AllocationGuard.hasShed
+    return isMemory ? .memoryLimit : .unavailable
   }
 
   private init(opening options: Options, limits: MemoryLimits, identity: Identity) throws {
@@ -71,7 +91,10 @@ final class Pipeline {
     self.limits = limits
     self.identity = identity
     driver = try Display.open(options.display, driverFolder: Self.ownFolder).vendor
-    gauge = try MemoryGauge()
+    memory = MemoryWatch(
+      gauge: try MemoryGauge(), limits: limits,
+      plan: MemoryBudget(options: options, configuration: nil))
+    status = Status(limits: limits, memory: memory, counts: counts, frames: frames)
     loop = try Loop()
     let callbacks = Callbacks()
     let frames = frames
@@ -103,8 +126,9 @@ final class Pipeline {
       try startEncoder()
       try listener.start()
     } catch {
-      Log.note("\(error)")
-      return .unavailable
+      let end = SourceEnd(code: Self.code(for: error), text: "\(error)")
+      finish(end)
+      return end.code
     }
     Log.note("listening on \(listener.address), encoding with \(driver)")
     ticks.arm(after: .seconds(1), every: .seconds(1))
@@ -112,21 +136,26 @@ final class Pipeline {
     loop.run()
     source?.stop()
     orders.change { $0.isEnding = true }
-    encoder?.join()
+    if !hasHung { encoder?.join() }
     return ending ?? .bug
   }
 
   /// Before anything streams: a thread that cannot be made is an end here, and a hang later.
   private func startEncoder() throws {
     let failure = failure
-    let configuration = EncoderConfiguration(
-      width: options.size.width, height: options.size.height,
-      framesPerSecond: options.framesPerSecond, bitsPerSecond: options.bitsPerSecond,
-      profile: options.profile, display: options.display, driverFolder: Self.ownFolder)
     let thread = EncodeThread(
-      configuration: configuration, frames: frames, packets: packets, orders: orders,
-      counts: counts, onFailure: { failure.post($0) })
+      configuration: Self.configuration(options, size: options.size), frames: frames,
+      packets: packets, orders: orders, counts: counts, onFailure: { failure.post($0) })
     encoder = try WorkerThread(name: "encoder") { thread.run() }
+  }
+
+  private static func configuration(
+    _ options: Options, size: (width: Int, height: Int)
+  ) -> EncoderConfiguration {
+    EncoderConfiguration(
+      width: size.width, height: size.height, framesPerSecond: options.framesPerSecond,
+      bitsPerSecond: options.bitsPerSecond, profile: options.profile, display: options.display,
+      driverFolder: ownFolder)
   }
 
   private func startSource() {
@@ -168,17 +197,35 @@ final class Pipeline {
   private func handle(_ event: SourceEvent) {
     switch event {
     case .format(let width, let height):
-      var configuration = EncoderConfiguration(
-        width: width, height: height, driverFolder: Self.ownFolder)
-      configuration.display = options.display
-      let budget = MemoryBudget(
-        configuration: configuration, tier: options.memoryTier, limit: options.memoryLimit)
+      let budget = plan(width: width, height: height, isHalved: false)
       if limits.dataBytes != nil, !budget.isWithinLimit {
         finish(SourceEnd(code: .memoryLimit, text: budget.refusal))
       } else {
+        memory.expect(budget, halved: plan(width: width, height: height, isHalved: true))
         Log.note("capturing \(width)x\(height)")
       }
     case .ended(let end): finish(end)
+    }
+  }
+
+  private func plan(width: Int, height: Int, isHalved: Bool) -> MemoryBudget {
+    var configuration = Self.configuration(options, size: (width, height))
+    configuration.takeFrames(width: width, height: height, isHalved: isHalved)
+    return MemoryBudget(options: options, configuration: configuration)
+  }
+
+  /// After each picture, and once a second.
+  private func lookAtMemory(afterPicture: Bool) {
+    guard ending == nil, let step = memory.look(afterPicture: afterPicture) else { return }
+    let text = memory.text
+    Log.note("memory: \(step.word): \(text)")
+    listener.link?.send(.memoryStep(step, text))
+    if step == .end {
+      finish(SourceEnd(code: .memoryLimit, text: "no memory is left to give back: \(text)"))
+    } else {
+      orders.change { $0.memory = step }
+      listener.link?.isNarrow = step >= .queues
+      if step >= .picture { AllocationGuard.giveBack() } else { AllocationGuard.keepReserve() }
     }
   }
 
@@ -198,6 +245,7 @@ final class Pipeline {
       link.send(
         .started(.init(name: options.name, source: sourceName, driver: driver)))
       let number = links
+      link.isNarrow = memory.step >= .queues
       orders.change { $0.link = number }
       startSource()
       sendFigures()
@@ -240,44 +288,38 @@ final class Pipeline {
     guard let packet = packets.next() else { return }
     guard let link = listener.link, ending == nil else { return packets.free() }
     link.send(packet, stream: Self.screenStream)
+    #if DEBUG
+      Faults.leak()
+    #endif
+    lookAtMemory(afterPicture: true)
   }
 
   private func everySecond() {
-    listener.tick(now: MonotonicClock.now())
+    let before = AllocationGuard.threadAllocations
+    let now = MonotonicClock.now()
+    listener.tick(now: now)
     sendFigures()
+    lookAtMemory(afterPicture: false)
+    if counts.busyTime(now: now) > Self.longestPicture {
+      hasHung = true
+      finish(SourceEnd(code: .bug, text: "the driver has not come back with a picture for 5 s"))
+    }
+    status.ownAllocations += AllocationGuard.threadAllocations - before
   }
 
   private func sendFigures() {
     guard let link = listener.link, ending == nil else { return }
-    var figures = AgentFigures()
-    let memory = gauge.currentStatus()
-    figures[.vmPeakKB] = UInt64(memory.sizePeakKB)
-    figures[.vmSizeKB] = UInt64(memory.sizeKB)
-    figures[.vmDataKB] = UInt64(memory.dataKB)
-    figures[.rssKB] = UInt64(memory.residentKB)
-    figures[.rssPeakKB] = UInt64(memory.residentPeakKB)
-    figures[.threads] = UInt64(memory.threads)
-    figures[.limitDataKB] = UInt64((limits.dataBytes ?? 0) >> 10)
-    figures[.limitAddressKB] = UInt64((limits.addressBytes ?? 0) >> 10)
-    let taken = source?.counts ?? FrameCounts()
-    figures[.framesCaptured] = UInt64(taken.taken)
-    figures[.framesReplaced] = UInt64(taken.replaced + frames.replacedCount)
-    figures[.framesInvalid] = UInt64(taken.rejected)
-    let (encoded, median, most) = counts.takeSecond()
-    figures[.framesEncoded] = UInt64(encoded.encoded)
-    figures[.picturesUnchanged] = UInt64(encoded.unchanged)
-    figures[.picturesFailed] = UInt64(encoded.failed)
-    figures[.keyframes] = UInt64(encoded.keyframes)
-    figures[.encodeMedianUS] = UInt64(median)
-    figures[.encodeMaxUS] = UInt64(most)
-    figures[.packetsSent] = UInt64(link.packetsSent)
-    figures[.bytesSent] = UInt64(link.bytesSent)
-    link.send(.figures(figures))
+    link.send(.figures(status.figures(of: source?.counts ?? FrameCounts(), link: link)))
   }
 
   /// Ends the broadcast: says so to the relay and in the last words, then leaves the loop.
   private func finish(_ end: SourceEnd) {
     guard ending == nil else { return }
+    var end = end
+    // Whatever else is said: the limit was met before.
+    if AllocationGuard.hasShed, end.code == .unavailable || end.code == .bug {
+      end = SourceEnd(code: .memoryLimit, text: end.text)
+    }
     ending = end.code
     Log.note(end.text)
     LastWords(
@@ -311,7 +353,8 @@ final class Pipeline {
 extension SourceEnd {
   /// The word that viewers are told.
   fileprivate var finishCode: FinishCode {
-    switch code {
+    if let word { return word }
+    return switch code {
     case .finished: .finished
     case .usage, .bug: .failed
     case .unavailable, .temporary: .unavailable

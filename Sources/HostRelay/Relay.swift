@@ -55,7 +55,9 @@ final class Relay {
   /// Runs until the broadcast is over for good; returns the exit code.
   func run() -> ExitCode {
     ingest?.start()
-    print("viewer address: http://\(http.address)/?key=\(viewerKey.text)")
+    for address in LocalAddresses.reaching(http.address) {
+      print("viewer address: http://\(address)/?key=\(viewerKey.text)")
+    }
     print("consumers: \(consumers.address)")
     fflush(nil)
     // Cut short by a viewer that does not take its last words: the process's end is its end.

@@ -57,6 +57,8 @@ enum RelayLimits {
   static let ungreetedOfAddress = 5
   /// Consumers of one port.
   static let consumers = 1_000
+  /// Connections of HTTP beyond those: for short requests of our own user while viewers fill all.
+  static let reservedPlaces = 64
   /// What comes with a request that controls.
   static let requestBody = 4 << 10
   /// Bits a second that may be asked of an agent.

@@ -91,6 +91,20 @@ package final class SharedBuffer: Sendable {
     }
   }
 
+  /// Whether so much could be mapped now; it is tried.
+  package static func canMap(_ byteCount: Int) -> Bool {
+    guard byteCount > 0 else { return true }
+    let pages = unsafe mmap(nil, byteCount, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+    guard let pages = unsafe pages, unsafe pages != MAP_FAILED else { return false }
+    unsafe munmap(pages, byteCount)
+    return true
+  }
+
+  /// The most that was mapped of such buffers at a time, but for what libpipewire maps itself.
+  package static var mappedPeakByteCount: Int { mappedPeak.load(ordering: .relaxed) }
+
+  private static let mappedPeak = Atomic(0)
+
   private func mapped(
     _ fd: Int32, _ offset: Int, _ count: Int, _ body: (UnsafeRawBufferPointer) -> Void
   ) throws(SharedBufferError) {
@@ -98,6 +112,7 @@ package final class SharedBuffer: Sendable {
     let length = intoPage + count
     let pages = unsafe mmap(nil, length, PROT_READ, MAP_SHARED, fd, offset - intoPage)
     guard let pages = unsafe pages, unsafe pages != MAP_FAILED else { throw .cannotMap(errno) }
+    Self.mappedPeak.max(length, ordering: .relaxed)
     unsafe body(UnsafeRawBufferPointer(start: pages + intoPage, count: count))
     unsafe munmap(pages, length)
   }

@@ -18,6 +18,9 @@ package final class Stream {
   private static let startPatience = Duration.seconds(10)
   // At a new size the buffers are away for 0.1 s, and for good when the producer has died.
   private static let pausePatience = Duration.seconds(1)
+  // Buffers follow a format within milliseconds, or never: libpipewire tells nobody when it cannot map
+  // them, and streams on without.
+  private static let bufferPatience = Duration.seconds(2)
 
   @safe
   private struct Buffer {
@@ -37,6 +40,7 @@ package final class Stream {
   private var carriedDamage = CarriedDamage.whole
   private var lastSequence: UInt64 = 0
   private var hasStarted = false
+  private var awaitsBuffers = false
   private var hasEnded = false
 
   /// Pictures that a newer one had overtaken when they were looked at.
@@ -56,7 +60,7 @@ package final class Stream {
     unsafe pw_stream_add_listener(
       raw, listener.hook, listener.events, Unmanaged.passUnretained(self).toOpaque())
     patience = try loop.addTimer { [unowned self] in
-      end(hasStarted ? .unlinked : .neverStarted)
+      end(awaitsBuffers ? .noBuffers : hasStarted ? .unlinked : .neverStarted)
     }
     returned = try loop.addEvent { [weak self] in self?.requeue() }
   }
@@ -133,6 +137,10 @@ package final class Stream {
       pixel: pixel, width: Int(info.size.width), height: Int(info.size.height))
     format = agreed
     carriedDamage = .whole
+    if buffers.isEmpty {
+      awaitsBuffers = true
+      patience?.arm(after: Self.bufferPatience)
+    }
     askForBuffers()
     observer?.streamAgreed(on: agreed)
   }
@@ -162,6 +170,7 @@ package final class Stream {
       let shared = unsafe try SharedBuffer(of: buffer.pointee.buffer, returned: returned)
       unsafe buffers.append(Buffer(raw: buffer, shared: shared))
       hasStarted = true
+      awaitsBuffers = false
       patience?.disarm()
     } catch {
       end(.failed("\(error)"))

@@ -11,8 +11,10 @@ package protocol StreamObserver: AnyObject {
 
 /// Why a stream has no more pictures.
 package enum StreamEnd: Error, Equatable, Sendable {
-  /// Nobody linked the stream to its node, or no buffers came.
+  /// Nobody linked the stream to its node.
   case neverStarted
+  /// A format was agreed on, and no buffers came.
+  case noBuffers
   /// The node, or the link to it, is gone.
   case unlinked
   /// PipeWire's own words.

@@ -40,6 +40,12 @@ package struct SocketAddress: Equatable, Hashable, Sendable, CustomStringConvert
     return Array(bytes[..<12]) == Self.mappedPrefix && bytes[12] == 127
   }
 
+  /// 0.0.0.0 or ::, which stand for all addresses of the machine.
+  package var isWildcard: Bool { bytes.allSatisfy { $0 == 0 } }
+
+  /// fe80::/10, good only together with an interface.
+  var isLinkLocal: Bool { isIPv6 && bytes[0] == 0xfe && bytes[1] & 0xc0 == 0x80 }
+
   private static let mappedPrefix = [UInt8](repeating: 0, count: 10) + [0xff, 0xff]
 
   /// The address without its port.
@@ -53,7 +59,10 @@ package struct SocketAddress: Equatable, Hashable, Sendable, CustomStringConvert
     return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self)
   }
 
-  package var description: String { isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)" }
+  /// The address without its port, as a URL has it.
+  package var urlHost: String { isIPv6 ? "[\(host)]" : host }
+
+  package var description: String { "\(urlHost):\(port)" }
 
   /// Calls `body` with the C form, valid during the call.
   func withSockaddr<Result>(
@@ -89,21 +98,25 @@ package struct SocketAddress: Equatable, Hashable, Sendable, CustomStringConvert
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
     return unsafe withUnsafeMutableBytes(of: &storage) { raw in
-      guard unsafe fill(raw.assumingMemoryBound(to: sockaddr.self).baseAddress!, &length) == 0
-      else { return nil }
-      switch Int32(unsafe raw.load(as: sockaddr.self).sa_family) {
-      case AF_INET:
-        var address = unsafe raw.load(as: sockaddr_in.self)
-        return SocketAddress(
-          bytes: unsafe withUnsafeBytes(of: &address.sin_addr) { unsafe Array($0) },
-          port: UInt16(bigEndian: address.sin_port))
-      case AF_INET6:
-        var address = unsafe raw.load(as: sockaddr_in6.self)
-        return SocketAddress(
-          bytes: unsafe withUnsafeBytes(of: &address.sin6_addr) { unsafe Array($0) },
-          port: UInt16(bigEndian: address.sin6_port))
-      default: return nil
-      }
+      let address = unsafe raw.assumingMemoryBound(to: sockaddr.self).baseAddress!
+      guard unsafe fill(address, &length) == 0 else { return nil }
+      return unsafe SocketAddress(address)
+    }
+  }
+
+  /// From the C form, which must be as long as its family says; nil for other families.
+  init?(_ address: UnsafePointer<sockaddr>) {
+    let raw = unsafe UnsafeRawPointer(address)
+    switch Int32(unsafe address.pointee.sa_family) {
+    case AF_INET:
+      var address = unsafe raw.loadUnaligned(as: sockaddr_in.self)
+      bytes = unsafe withUnsafeBytes(of: &address.sin_addr) { unsafe Array($0) }
+      port = UInt16(bigEndian: address.sin_port)
+    case AF_INET6:
+      var address = unsafe raw.loadUnaligned(as: sockaddr_in6.self)
+      bytes = unsafe withUnsafeBytes(of: &address.sin6_addr) { unsafe Array($0) }
+      port = UInt16(bigEndian: address.sin6_port)
+    default: return nil
     }
   }
 

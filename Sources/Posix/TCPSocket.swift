@@ -9,6 +9,8 @@ package enum TCPSocket {
   ) throws(PosixError) -> OwnedFD {
     let socket = OwnedFD(try check(makeSocket(for: address), "socket"))
     try set(SOL_SOCKET, SO_REUSEADDR, to: 1, on: socket.raw)
+    // [::] takes IPv4 too, whatever the machine's setting.
+    if address.isIPv6 { try set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, to: 0, on: socket.raw) }
     try check(unsafe address.withSockaddr { unsafe bind(socket.raw, $0, $1) }, "bind \(address)")
     try check(Glibc.listen(socket.raw, backlog), "listen \(address)")
     return socket
@@ -78,6 +80,16 @@ package enum TCPSocket {
     let milliseconds = Int32(clamping: silence.nanoseconds / 1_000_000)
     try set(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, to: milliseconds, on: fd)
     if let unsent { try set(Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, to: unsent, on: fd) }
+  }
+
+  /// Bytes that the kernel holds for the socket: received, sent and unacknowledged, and reserved.
+  package static func memory(of fd: Int32) -> Int {
+    // The first words of what SO_MEMINFO tells, as linux/sock_diag.h has them.
+    var words = InlineArray<9, UInt32>(repeating: 0)
+    var size = socklen_t(MemoryLayout<InlineArray<9, UInt32>>.size)
+    guard unsafe getsockopt(fd, SOL_SOCKET, SO_MEMINFO, &words, &size) == 0 else { return 0 }
+    return Int(words[SK_MEMINFO_RMEM_ALLOC]) + Int(words[SK_MEMINFO_WMEM_QUEUED])
+      + Int(words[SK_MEMINFO_FWD_ALLOC])
   }
 
   private static func makeSocket(for address: SocketAddress) -> Int32 {

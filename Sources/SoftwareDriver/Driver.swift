@@ -15,12 +15,15 @@ final class Driver {
   /// The last serial given to a macroblock's pixels; surfaces may serve several contexts.
   var lastSerial: UInt32 = 0
   let mode: EncodeMode
+  /// Surfaces up to this size stay mapped.
+  let keptByteCount: Int
   let vendor: VendorString
 
   private let lock = Mutex(())
 
-  init(mode: EncodeMode) {
+  init(mode: EncodeMode, keptByteCount: Int) {
     self.mode = mode
+    self.keptByteCount = keptByteCount
     vendor = VendorString(mode: mode)
   }
 

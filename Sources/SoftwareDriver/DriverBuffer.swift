@@ -34,6 +34,14 @@ internal import CVA
     unsafe segment.pointee.buf = storage.base
   }
 
+  /// Where the client reads and writes; a derived image's pixels are held until `release`.
+  @unsafe func hold() throws(DriverError) -> UnsafeMutableRawPointer {
+    guard let surface else { return unsafe storage.base }
+    return unsafe try surface.pixels.hold()
+  }
+
+  func release() { surface?.pixels.release() }
+
   /// Fewer or as many elements as there is room for.
   func setElementCount(_ count: Int) throws(DriverError) {
     guard count > 0, count * elementSize <= storage.byteCount else { throw .invalidParameter }
@@ -68,7 +76,8 @@ struct BufferPool {
     if let fitting, bytes <= Self.keptBytes {
       buffer = kept.remove(at: fitting)
     } else {
-      buffer = DriverBuffer(storage: try ByteBlock(byteCount: bytes))
+      buffer = DriverBuffer(
+        storage: try ByteBlock(byteCount: bytes, isShared: bytes > Self.keptBytes))
     }
     buffer.reuse(type: type, elementSize: elementSize, elementCount: elementCount)
     return buffer

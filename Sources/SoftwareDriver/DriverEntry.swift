@@ -8,11 +8,14 @@ package func initializeDriver(_ context: VADriverContextP?) -> VAStatus {
   return unsafe initializeDriver(context, mode: mode)
 }
 
-func initializeDriver(_ context: VADriverContextP?, mode: EncodeMode) -> VAStatus {
+func initializeDriver(
+  _ context: VADriverContextP?, mode: EncodeMode,
+  keptByteCount: Int = SurfacePixels.keptByteCount
+) -> VAStatus {
   guard let context = unsafe context, let table = unsafe context.pointee.vtable else {
     return VA_STATUS_ERROR_INVALID_DISPLAY
   }
-  let driver = Driver(mode: mode)
+  let driver = Driver(mode: mode, keptByteCount: keptByteCount)
   unsafe context.pointee.pDriverData = Unmanaged.passRetained(driver).toOpaque()
   unsafe context.pointee.str_vendor = UnsafePointer(driver.vendor.pointer)
   unsafe context.pointee.version_major = VA_MAJOR_VERSION

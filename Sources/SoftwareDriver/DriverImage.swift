@@ -10,9 +10,9 @@ final class DriverImage {
     return format
   }
 
-  let layout: VAImage
+  var layout: VAImage
   /// The surface whose own pixels these are, for a derived image.
-  let surface: Surface?
+  var surface: Surface?
 
   init(layout: VAImage, surface: Surface?) {
     self.layout = layout

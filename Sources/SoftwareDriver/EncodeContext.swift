@@ -8,6 +8,7 @@ internal import CVA
   let rows: Int
   var encoder: PictureEncoder
   var rateControl = RateControl()
+  let windows = PictureWindows()
   var target: Surface?
   var request = PictureRequest()
   /// Where our own slice header is put together; kept, so that a picture allocates nothing.

@@ -6,7 +6,7 @@ internal import CVA
   let height: Int
   let stride: Int
   let codedHeight: Int
-  let storage: ByteBlock
+  let pixels: SurfacePixels
 
   /// What the encoder remembers of a reconstruction; nil until the surface first was one.
   var reconstruction: Reconstruction?
@@ -14,21 +14,29 @@ internal import CVA
   var isReference = false
   /// Images derived from this surface that the client still holds.
   var derivedImages = 0
+  /// An image derived before and given back, so that the next one allocates nothing.
+  var spareImage: SpareImage?
 
-  init(width: Int, height: Int) throws(DriverError) {
-    guard width > 0, height > 0 else { throw .invalidParameter }
-    guard width <= EncodeConfig.largestSide, height <= EncodeConfig.largestSide else {
-      throw .resolutionNotSupported
-    }
-    self.width = width
-    self.height = height
-    stride = (width + 15) & ~15
-    codedHeight = (height + 15) & ~15
-    storage = try ByteBlock(byteCount: stride * codedHeight * 3 / 2)
+  struct SpareImage {
+    let image: DriverImage
+    let buffer: DriverBuffer
   }
 
-  var view: PictureView {
-    let luma = unsafe storage.base.assumingMemoryBound(to: UInt8.self)
+  init(
+    width: Int, height: Int, keptByteCount: Int = SurfacePixels.keptByteCount
+  ) throws(DriverError) {
+    try Self.check(width: width, height: height)
+    self.width = width
+    self.height = height
+    stride = Self.coded(width)
+    codedHeight = Self.coded(height)
+    pixels = try SurfacePixels(
+      byteCount: stride * codedHeight * 3 / 2, keptByteCount: keptByteCount)
+  }
+
+  /// Holds all pixels, until as many calls of `pixels.release`.
+  func hold() throws(DriverError) -> PictureView {
+    let luma = unsafe try pixels.hold().assumingMemoryBound(to: UInt8.self)
     return unsafe PictureView(luma: luma, chroma: luma + stride * codedHeight, stride: stride)
   }
 
@@ -37,14 +45,25 @@ internal import CVA
     stride >= columns * 16 && codedHeight >= rows * 16
   }
 
-  /// The layout that images of this surface have, derived ones included.
-  func describe(_ image: inout VAImage) {
+  /// The layout that images of a surface of this size have, derived ones included.
+  static func describe(_ image: inout VAImage, width: Int, height: Int) throws(DriverError) {
+    try check(width: width, height: height)
+    let lumaByteCount = coded(width) * coded(height)
     image.format = DriverImage.format
     image.width = UInt16(width)
     image.height = UInt16(height)
-    image.data_size = UInt32(stride * codedHeight * 3 / 2)
+    image.data_size = UInt32(lumaByteCount * 3 / 2)
     image.num_planes = 2
-    image.pitches = (UInt32(stride), UInt32(stride), 0)
-    image.offsets = (0, UInt32(stride * codedHeight), 0)
+    image.pitches = (UInt32(coded(width)), UInt32(coded(width)), 0)
+    image.offsets = (0, UInt32(lumaByteCount), 0)
+  }
+
+  private static func coded(_ side: Int) -> Int { (side + 15) & ~15 }
+
+  private static func check(width: Int, height: Int) throws(DriverError) {
+    guard width > 0, height > 0 else { throw .invalidParameter }
+    guard width <= EncodeConfig.largestSide, height <= EncodeConfig.largestSide else {
+      throw .resolutionNotSupported
+    }
   }
 }

@@ -14,6 +14,12 @@ extension VAError {
     guard case .failed(_, let status) = self else { return false }
     return status == VA_STATUS_ERROR_NOT_ENOUGH_BUFFER
   }
+
+  /// Whether the driver could not have the memory that it needs.
+  package var isOutOfMemory: Bool {
+    guard case .failed(_, let status) = self else { return false }
+    return status == VA_STATUS_ERROR_ALLOCATION_FAILED
+  }
 }
 
 extension VAError: CustomStringConvertible {

@@ -29,6 +29,21 @@ package struct AgentFigures: Equatable, Sendable {
     /// Microseconds, of the last second's pictures.
     case encodeMedianUS = 26
     case encodeMaxUS = 27
+    /// What no limit counts, or not whole: memfds that others made and we hold, those of our own, what
+    /// is mapped of frames at once, small messages that wait, and the link's memory in the kernel.
+    case framesHeldKB = 32
+    case framesMappedKB = 33
+    case memfdKB = 34
+    case sendQueueBytes = 35
+    case socketBytes = 36
+    /// Since the start: bytes of frames written into the encoder's input, the one copy there is.
+    case bytesCopied = 37
+    /// Calls of malloc since the start: of the encoder's thread while it makes a picture, and of the
+    /// loop's but for what it does once a second.
+    case encoderAllocations = 38
+    case loopAllocations = 39
+    case plannedKB = 40
+    case memoryStep = 41
   }
 
   private var values: [Figure: UInt64] = [:]
@@ -83,6 +98,16 @@ extension AgentFigures.Figure {
     case .bitrate: "bitrate"
     case .encodeMedianUS: "encode_median_us"
     case .encodeMaxUS: "encode_max_us"
+    case .framesHeldKB: "frames_held_kb"
+    case .framesMappedKB: "frames_mapped_kb"
+    case .memfdKB: "memfd_kb"
+    case .sendQueueBytes: "send_queue_bytes"
+    case .socketBytes: "socket_bytes"
+    case .bytesCopied: "bytes_copied"
+    case .encoderAllocations: "encoder_allocations"
+    case .loopAllocations: "loop_allocations"
+    case .plannedKB: "planned_kb"
+    case .memoryStep: "memory_step"
     }
   }
 }

@@ -13,6 +13,8 @@ package enum Message: Equatable, Sendable {
   case paused
   case resumed
   case figures(AgentFigures)
+  /// Memory got scarce, or is not any more; the text says how much.
+  case memoryStep(MemoryStep, String)
   case sessionState(SessionState, session: UInt64, epoch: UInt32, String)
   case keyframeRequest(stream: UInt32)
   case pause
@@ -50,6 +52,7 @@ package enum Message: Equatable, Sendable {
     case .paused: .paused
     case .resumed: .resumed
     case .figures: .figures
+    case .memoryStep: .memoryStep
     case .sessionState: .sessionState
     case .keyframeRequest: .keyframeRequest
     case .pause: .pause

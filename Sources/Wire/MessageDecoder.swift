@@ -12,9 +12,13 @@ package struct RawMessage: Equatable, Sendable {
 package struct MessageDecoder: Sendable {
   /// The most that a payload may have; a listener raises it once a peer has greeted.
   package var payloadLimit: Int
+  /// What has come of the next message; once it is whole, memory that the one after it may use again.
   private var bytes: [UInt8] = []
   private var header: MessageHeader?
+  private var isWhole = false
   private var failure: WireError?
+
+  private static let keptByteCount = 256
 
   package init(payloadLimit: Int) {
     self.payloadLimit = payloadLimit
@@ -39,6 +43,10 @@ package struct MessageDecoder: Sendable {
     _ input: Span<UInt8>, consumed: inout Int
   ) throws(WireError) -> RawMessage? {
     consumed = 0
+    if isWhole {
+      isWhole = false
+      bytes.removeAll(keepingCapacity: true)
+    }
     if header == nil {
       append(from: input, upTo: MessageHeader.byteCount, consumed: &consumed)
       if MessageHeader.looksLikeHTTP(bytes.span) { throw .looksLikeHTTP }
@@ -49,11 +57,11 @@ package struct MessageDecoder: Sendable {
     let total = MessageHeader.byteCount + header.length
     append(from: input, upTo: total, consumed: &consumed)
     guard bytes.count == total else { return nil }
-    defer {
-      self.header = nil
-      bytes = []
-    }
-    return RawMessage(header: header, bytes: bytes)
+    let message = RawMessage(header: header, bytes: bytes)
+    self.header = nil
+    // Most messages are small and read at once: their memory serves the next one.
+    if total > Self.keptByteCount { bytes = [] } else { isWhole = true }
+    return message
   }
 
   private mutating func append(from input: Span<UInt8>, upTo count: Int, consumed: inout Int) {
@@ -92,6 +100,9 @@ extension Message {
     case .paused: return .paused
     case .resumed: return .resumed
     case .figures: return .figures(try AgentFigures(from: &fields))
+    case .memoryStep:
+      guard let step = MemoryStep(rawValue: try fields.read()) else { throw .invalid("step") }
+      return .memoryStep(step, try fields.readText("text"))
     case .sessionState:
       guard let state = SessionState(rawValue: try fields.read()) else { throw .invalid("state") }
       return .sessionState(

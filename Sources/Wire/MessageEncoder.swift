@@ -19,6 +19,9 @@ extension Message {
       stream = number
       description.write(to: &fields)
     case .figures(let figures): figures.write(to: &fields)
+    case .memoryStep(let step, let text):
+      fields.put(step.rawValue)
+      fields.put(text)
     case .sessionState(let state, let session, let epoch, let text):
       fields.put(state.rawValue)
       fields.put(session)

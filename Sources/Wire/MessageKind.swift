@@ -14,6 +14,7 @@ package enum MessageKind: UInt32, CaseIterable, Sendable {
   case resumed = 20
   // Agent to relay.
   case figures = 24
+  case memoryStep = 25
   // Relay to consumer.
   case sessionState = 32
   // Relay to agent; a consumer may send the first.

@@ -11,7 +11,8 @@ import VAAPI
 struct MemoryTests {
   private static let isLimited = porthole_guard_is_built() != 0
 
-  @Test("the plan of 1080p in software fits, that of 2160p does not and says why")
+  @Test(
+    "the plans of 1080p and 2160p in software fit either limit, a larger one does not and says why")
   func budget() {
     func budget(_ width: Int, _ height: Int, _ tier: MemoryTier) -> MemoryBudget {
       MemoryBudget(
@@ -21,14 +22,25 @@ struct MemoryTests {
     }
     let hd = budget(1920, 1080, .address)
     #expect(hd.isWithinLimit, "\(hd.lines)")
-    #expect(budget(1920, 1080, .data).isWithinLimit)
     #expect(hd.pools.reduce(0) { $0 + $1.count * $1.byteCount } == hd.planned)
     let surfaces = hd.pools.first { $0.name == "NV12 surface" }
     #expect(surfaces?.total == 3 * 1920 * 1088 * 3 / 2)
-    let uhd = budget(3840, 2160, .address)
-    #expect(!uhd.isWithinLimit)
-    #expect(uhd.refusal.contains("\(uhd.planned >> 10) kB"))
-    #expect(!uhd.refusal.contains("\n"))
+    // Pixels are shared, so they are no data of the process.
+    #expect(budget(1920, 1080, .data).planned < 8 << 20)
+    let uhd = budget(3840, 2160, .data)
+    #expect(uhd.limit - uhd.planned >= 20 << 20, "\(uhd.lines)")
+    #expect(budget(3840, 2160, .address).isWithinLimit)
+    let largest = budget(7680, 4320, .address)
+    #expect(!largest.isWithinLimit)
+    #expect(largest.refusal.contains("\(largest.planned >> 10) kB"))
+    #expect(!largest.refusal.contains("\n"))
+  }
+
+  @Test("an agent without a picture has a plan too, which 20 MiB do not hold")
+  func emptyBudget() {
+    let budget = MemoryBudget(configuration: nil, tier: .address, limit: 20 << 20)
+    #expect(!budget.isWithinLimit)
+    #expect(MemoryBudget(configuration: nil, tier: .data, limit: 20 << 20).isWithinLimit)
   }
 
   @Test("a device's surfaces are not the process's own")

@@ -59,12 +59,17 @@ import Testing
     #expect(better.count == PictureTail.betterments + PictureTail.length)
   }
 
-  @Test("a keyframe for a joiner has a tail of its own")
-  func keyframe() {
+  @Test("behind a keyframe a container's reader gets pictures at full rate while players look")
+  func keyframe() throws {
     var tail = PictureTail(frameInterval: Self.interval)
     tail.pictureWent(at: 1_000_000_000, isUnchanged: false, isKeyframe: false, byteCount: 9000)
     _ = run(&tail, byteCount: 30)
     tail.pictureWent(at: 9_000_000_000, isUnchanged: true, isKeyframe: true, byteCount: 90_000)
-    #expect(run(&tail, byteCount: 30).count == PictureTail.length)
+    var quiet = tail
+    #expect(run(&quiet, byteCount: 30).count == PictureTail.length)
+    let times = run(&tail, byteCount: 30, hasContainers: true, limit: 200)
+    let atFullRate = Int(PictureTail.joinTime / Self.interval) + 1
+    #expect(times[atFullRate - 1] - times[atFullRate - 2] == Self.interval)
+    #expect(times[atFullRate] - times[atFullRate - 1] == PictureTail.stillInterval)
   }
 }

@@ -29,7 +29,7 @@ extension EndToEnd {
         var readers = try (0..<4).map { _ in try ScriptedPeer.consumer(of: address) }
         var lastPTS: Int64 = .min
         for reader in readers { lastPTS = max(lastPTS, try reader.receivePacket().pts) }
-        var before: ProcessFigures?
+        var before: ProcessFootprint?
         for round in 1...(isLongRun ? 1000 : 10) {
           let blow = Blow.allCases[numbers.below(Blow.allCases.count)]
           let relay = broadcast.relay
@@ -43,19 +43,21 @@ extension EndToEnd {
           if numbers.below(2) == 0 { readers.removeLast() }
           readers.append(try ScriptedPeer.consumer(of: address))
           let now = MonotonicClock.now()
+          var newest = lastPTS
           for reader in readers {
             let pts = try reader.receive("a new picture") { raw -> Int64? in
               raw.header.kind == .packet && raw.header.pts > now ? raw.header.pts : nil
             }
             #expect(pts > lastPTS)
-            lastPTS = max(lastPTS, pts)
+            newest = max(newest, pts)
           }
+          lastPTS = newest
           let agents = try agentCount(broadcast, in: directory)
           #expect(agents == 1, "round \(round) of seed \(seed), \(blow): \(agents) agents")
           while readers.count > 4 { readers.removeLast() }
           let connections = readers.count
           try waitUntil("descriptors as they were, round \(round), \(blow)") {
-            let figures = try ProcessFigures(of: broadcast.relay.pid)
+            let figures = try ProcessFootprint(of: broadcast.relay.pid)
             guard let reference = before else {
               before = figures
               return true

@@ -54,7 +54,7 @@ extension EndToEnd {
           try crowd.read()
           return (0..<1000).allSatisfy { crowd.packetCount(of: $0) > 0 }
         }
-        let memory = try ProcessFigures(of: relay.process.pid)
+        let memory = try ProcessFootprint(of: relay.process.pid)
         print("relay with 1,000 consumers: \(memory.residentKB) kB")
         #expect(memory.residentKB < 64 << 10)
         #expect(try relay.get("/healthz").hasSuffix("200"))
@@ -82,20 +82,20 @@ extension EndToEnd {
         try link.sendPacket([0, 0, 0, 1, 0x65], pts: MonotonicClock.now(), isKeyframe: true)
         let good = try ScriptedPeer.consumer(of: relay.consumers)
         _ = try good.receivePacket()
-        let figures = try ProcessFigures(of: relay.process.pid)
-        try limitDescriptors(of: relay, to: figures.descriptorBound)
+        let figures = try ProcessFootprint(of: relay.process.pid)
+        try limitDescriptors(of: relay, to: figures.nextDescriptor)
         let shut = try (0..<20).map { _ in try ScriptedPeer.consumer(of: relay.consumers) }
         try waitUntil("the complaint") { relay.process.errors.contains("accept") }
-        let before = try ProcessFigures(of: relay.process.pid).cpuSeconds
+        let before = try ProcessFootprint(of: relay.process.pid).cpuSeconds
         let begin = ContinuousClock.now
         for _ in 0..<10 {
           try link.sendPacket([0, 0, 0, 1, 0x41], pts: MonotonicClock.now(), isKeyframe: false)
           _ = try good.receivePacket()
         }
         try waitUntil("a second") { ContinuousClock.now - begin > .seconds(1) }
-        let used = try ProcessFigures(of: relay.process.pid).cpuSeconds - before
+        let used = try ProcessFootprint(of: relay.process.pid).cpuSeconds - before
         #expect(used < 0.2, "\(used) s of CPU time in a second")
-        try limitDescriptors(of: relay, to: figures.descriptorBound + 100)
+        try limitDescriptors(of: relay, to: figures.nextDescriptor + 200)
         for peer in shut { try peer.receiveState(.live) }
       }
     }

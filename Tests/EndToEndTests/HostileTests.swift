@@ -16,9 +16,9 @@ extension EndToEnd {
         let first = try good.receivePacket().pts
         // The first round brings every table to its size.
         try attack(broadcast, beside: good)
-        let before = try [broadcast.relay.pid, agent].map { try ProcessFigures(of: $0) }
+        let before = try [broadcast.relay.pid, agent].map { try ProcessFootprint(of: $0) }
         for _ in 0..<(isLongRun ? 20 : 1) { try attack(broadcast, beside: good) }
-        let after = try [broadcast.relay.pid, agent].map { try ProcessFigures(of: $0) }
+        let after = try [broadcast.relay.pid, agent].map { try ProcessFootprint(of: $0) }
         for (before, after) in zip(before, after) {
           print("memory \(before.residentKB) kB before, \(after.residentKB) kB after")
           #expect(after.residentKB - before.residentKB < 1024)

@@ -48,6 +48,34 @@ extension EndToEnd {
       }
     }
 
+    // The next agent asked a portal that was about to be replaced, and took no answer for a no.
+    @Test func `a desktop whose PipeWire dies is broadcast again once it is mended`() throws {
+      try withTestDirectory { directory in
+        let desktop = try DesktopSession(in: directory)
+        try desktop.show("window=counter")
+        let broadcast = try Broadcast(in: directory, desktop: desktop)
+        let agent = try #require(try broadcast.waitUntilLive().agentPID)
+        kill(try desktop.pid(of: "pipewire"), SIGKILL)
+        // The agent that asks the portal of the broken desktop.
+        try waitUntil("next agent") { broadcast.agentPID.map { $0 != agent } == true ? () : nil }
+        try desktop.mend()
+        try broadcast.waitUntilLive(within: .seconds(10))
+      }
+    }
+
+    // A portal's backend that crashes was taken for a user who had seen enough.
+    @Test func `a screencast that the desktop drops is asked for again`() throws {
+      try withTestDirectory { directory in
+        let desktop = try DesktopSession(in: directory)
+        let broadcast = try Broadcast(in: directory, desktop: desktop)
+        try broadcast.waitUntilLive()
+        kill(try desktop.pid(of: "wlr"), SIGKILL)
+        try waitUntil("the agent's end", isTrue: { broadcast.status?.lastDeath.isEmpty == false })
+        try desktop.mend()
+        try broadcast.waitUntilLive(within: .seconds(10))
+      }
+    }
+
     @Test func `the relay's end is the end of the agent that it started`() throws {
       try withTestDirectory { directory in
         let broadcast = try Broadcast(in: directory)

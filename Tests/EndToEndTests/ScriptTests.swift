@@ -51,19 +51,51 @@ extension EndToEnd {
       }
     }
 
+    // On a terminal there is a status line, which once ended the script before the first picture.
+    @Test func `on a terminal a status line says how it goes, and nothing is doubled`() throws {
+      try withTestDirectory { directory in
+        let words =
+          [path] + ["--desktop", "headless", "--for", "3", "--source", "pattern"]
+          + ports()
+        let run = try ProcessRun(
+          "script", ["-qec", words.joined(separator: " "), "/dev/null"], name: "terminal",
+          environment: environment(in: directory), in: directory)
+        #expect(try run.waitForEnd(within: .seconds(30)) == 0)
+        #expect(run.output.contains("player: "))
+        #expect(run.output.contains("live  "))
+        #expect(!run.output.contains("syntax error"))
+        #expect(!run.output.contains("  packets"))
+      }
+    }
+
+    @Test func `a question to the agent is answered without a broadcast`() throws {
+      try withTestDirectory { directory in
+        let run = try script(["--explain-memory", "--va-display", "none"], in: directory)
+        #expect(try run.waitForEnd() == 0)
+        #expect(run.output.contains("planned: "))
+      }
+    }
+
     /// With programs that are built already, on ports and a desktop of its own.
     private func script(
       _ options: [String], http: UInt16 = freePort(), in directory: TestDirectory
     ) throws -> ProcessRun {
-      let ports = [
+      try ProcessRun(
+        path, options + ports(http: http), name: "broadcast",
+        environment: environment(in: directory), in: directory)
+    }
+
+    private var path: String { packageRoot + "/scripts/broadcast" }
+
+    private func ports(http: UInt16 = freePort()) -> [String] {
+      [
         "--listen", "127.0.0.1:\(freePort())", "--consumers", "127.0.0.1:\(freePort())",
         "--http", "127.0.0.1:\(http)",
       ]
-      return try ProcessRun(
-        packageRoot + "/scripts/broadcast", options + ports, name: "broadcast",
-        environment: [
-          "PORTHOLE_BIN": program(""), "PORTHOLE_DESKTOP": directory.file("desktop"),
-        ], in: directory)
+    }
+
+    private func environment(in directory: TestDirectory) -> [String: String] {
+      ["PORTHOLE_BIN": program(""), "PORTHOLE_DESKTOP": directory.file("desktop")]
     }
   }
 }

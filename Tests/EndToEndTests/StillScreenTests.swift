@@ -57,6 +57,25 @@ extension EndToEnd {
       }
     }
 
+    // The portal's backend gave a second capture nothing until something moved.
+    @Test func `the next agent's picture of a still screen is there within 2 s`() throws {
+      try withStillScreen { broadcast, _, _ in
+        for _ in 1...3 {
+          let agent = try #require(broadcast.agentPID)
+          kill(agent, SIGKILL)
+          let killed = ContinuousClock.now
+          try waitUntil("a picture of the next agent", within: .seconds(2)) {
+            let status = broadcast.status
+            return status?.state == "live" && status?.agentPID != agent ? () : nil
+          }
+          print("a picture of a still screen \(killed.duration(to: .now)) after the kill")
+          try waitUntil("an agent that counts as sound", within: .seconds(5)) {
+            (broadcast.status?.agentFigure("pictures_unchanged") ?? 0) >= 3 ? () : nil
+          }
+        }
+      }
+    }
+
     /// A broadcast of a screen that has come to rest.
     private func withStillScreen(
       _ body: (Broadcast, DesktopSession, TestDirectory) throws -> Void

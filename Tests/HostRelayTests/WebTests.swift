@@ -116,7 +116,7 @@ import Testing
       #expect(!antechamber.isFull)
       #expect(antechamber.admits(far) == (index < RelayLimits.ungreetedOfAddress))
       #expect(antechamber.admits(near))
-      antechamber.enter(ObjectIdentifier(connection), from: far)
+      antechamber.enter(ObjectIdentifier(connection), from: far, now: .now)
     }
     #expect(antechamber.isFull)
     antechamber.leave(ObjectIdentifier(connections[0]))

@@ -26,9 +26,10 @@ final class DriverClient {
 
   init(
     mode: EncodeMode = .lossy, width: Int, height: Int, rateControl: Int32 = VA_RC_CQP,
-    promisedHeaders: UInt32 = 0, codedBytes: Int? = nil
+    promisedHeaders: UInt32 = 0, codedBytes: Int? = nil,
+    keptByteCount: Int = SurfacePixels.keptByteCount
   ) throws {
-    display = try DriverDisplay(mode: mode)
+    display = try DriverDisplay(mode: mode, keptByteCount: keptByteCount)
     self.width = width
     self.height = height
     columns = (width + 15) / 16

@@ -25,6 +25,11 @@ package final class DesktopSession: Sendable {
 
   deinit { _ = try? Self.script(["stop", folder], in: directory) }
 
+  /// Starts again what has died, and what hangs on it.
+  package func mend() throws {
+    try Self.script(["start", folder], in: directory)
+  }
+
   /// Shows something to broadcast, by the words of `scripts/headless-desktop show`.
   package func show(_ thing: String) throws {
     try Self.script(["show", folder, thing], in: directory)

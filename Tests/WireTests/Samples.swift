@@ -21,6 +21,7 @@ enum Samples {
     .heartbeat(time: 1, echo: .max), .finished(.memory, "ended by its memory limit"),
     .started(.init(name: "desk", source: "portal", driver: "software")),
     .streamDescription(stream: 1, description), .paused, .resumed, .figures(figures),
+    .memoryStep(.picture, "86 % of what is above the plan"),
     .sessionState(.interrupted, session: 9, epoch: 2, "agent died"), .keyframeRequest(stream: 1),
     .pause, .resume, .finish("done"), .finish(""), .bitrate(stream: 1, 4_000_000),
     .sound(.microphone, isOn: true), .acknowledgement(packets: 77),

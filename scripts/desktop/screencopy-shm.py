@@ -6,8 +6,16 @@
 xdg-desktop-portal-wlr 0.7.0 and 0.7.1 take a screencopy frame only if the compositor offers it as a
 DMA-BUF too, although they then go on with shared memory. A compositor that renders on the CPU offers
 none. So behind each zwlr_screencopy_frame_v1.buffer this program puts a linux_dmabuf event of the
-same size. All else passes as it is, file descriptors included; pictures do not go through here. It
-may go with the first Debian whose backend is newer. Ends on TERM.
+same size.
+
+The backend also asks for each picture with copy_with_damage, which waits until something moves that
+this backend has not seen yet. A capture that follows another one on a still screen would wait for
+ever. So the first picture of a capture is asked for with a plain copy, which comes at once. A first
+one is known by the frame before it, which went without a picture: one made to learn the format, or
+one that still waited when its capture ended.
+
+All else passes as it is, file descriptors included; pictures do not go through here. It may go with
+the first Debian whose backend does neither. Ends on TERM.
 """
 
 import os
@@ -20,8 +28,9 @@ import sys
 MANAGER = b"zwlr_screencopy_manager_v1\0"
 # wl_shm numbers these two formats 0 and 1; every other one has its fourcc for a number.
 FOURCC = {0: 0x34325241, 1: 0x34325258}
-REGISTRY_BIND, CAPTURE_OUTPUT, CAPTURE_REGION, FRAME_DESTROY = 0, 0, 1, 1  # requests
-FRAME_BUFFER, FRAME_LINUX_DMABUF = 0, 5  # events
+REGISTRY_BIND, CAPTURE_OUTPUT, CAPTURE_REGION = 0, 0, 1  # requests
+FRAME_COPY, FRAME_DESTROY, FRAME_COPY_WITH_DAMAGE = 0, 1, 2  # requests
+FRAME_BUFFER, FRAME_READY, FRAME_LINUX_DMABUF = 0, 2, 5  # events
 HEADER = struct.Struct("=II")
 
 
@@ -29,13 +38,18 @@ class Objects:
     """The object numbers of one connection that this program has to know."""
 
     def __init__(self):
-        self.managers, self.frames = set(), set()
+        self.managers, self.frames, self.ready = set(), set(), set()
+        self.follows = False  # whether a picture may wait for what changes after the last one
 
     def request(self, target, opcode, message):
         if target in self.managers and opcode in (CAPTURE_OUTPUT, CAPTURE_REGION):
             self.frames.add(struct.unpack_from("=I", message, 8)[0])
         elif target in self.frames and opcode == FRAME_DESTROY:
+            self.follows = target in self.ready
             self.frames.discard(target)
+            self.ready.discard(target)
+        elif target in self.frames and opcode == FRAME_COPY_WITH_DAMAGE and not self.follows:
+            return HEADER.pack(target, len(message) << 16 | FRAME_COPY) + message[HEADER.size :]
         elif opcode == REGISTRY_BIND and message[16 : 16 + len(MANAGER)] == MANAGER:
             version, identity = struct.unpack_from("=II", message, len(message) - 8)
             if version >= 3:  # linux_dmabuf is an event of version 3
@@ -43,6 +57,8 @@ class Objects:
         return message
 
     def event(self, sender, opcode, message):
+        if sender in self.frames and opcode == FRAME_READY:
+            self.ready.add(sender)
         if sender not in self.frames or opcode != FRAME_BUFFER:
             return message
         shm_format, width, height, _ = struct.unpack_from("=IIII", message, 8)

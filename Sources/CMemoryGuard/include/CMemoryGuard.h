@@ -19,6 +19,20 @@ int porthole_guard_arm(
 // Whether the reserve is gone: the limit has been met once.
 int porthole_guard_has_shed(void);
 
+// Gives the reserve back before anything has failed, or maps it again (0, or -1 when that fails).
+void porthole_guard_give_reserve(void);
+int porthole_guard_keep_reserve(void);
+
+// Gives the kernel what the allocator holds and nobody uses.
+void porthole_guard_trim(void);
+
+// How often the calling thread has asked the allocator for memory.
+unsigned long porthole_guard_thread_allocations(void);
+
+// In a debug build alone, for tests: the `nth` allocation of the process from now on fails, once, or it
+// and all after it. 0 ends it.
+void porthole_guard_fail(unsigned long nth, int for_good);
+
 // 0 in a sanitizer's build, whose allocator is its own and whose memory fits no limit.
 int porthole_guard_is_built(void);
 

@@ -64,7 +64,7 @@ final class PipeWireSource: ScreenSource {
       mailbox = try EventMailbox(loop: loop) { [weak self] in self?.deliver($0) }
       let connection = try Connection(loop: loop, fd: remote.take())
       connection.onNodeRemoved = { [unowned self] removed in
-        if removed.id == node?.id { end(.finished, "the screen's PipeWire node is gone") }
+        if removed.id == node?.id { end(.unavailable, "the screen's PipeWire node is gone") }
       }
       connection.onLost = { [unowned self] in end(.unavailable, "PipeWire's daemon is gone") }
       connection.roundTrip { [unowned self] in connectStream() }
@@ -156,6 +156,7 @@ extension PipeWireSource: StreamObserver {
         .unavailable,
         "PipeWire started no stream from the node: it has no picture in 32-bit RGB, or no session "
           + "manager (wireplumber) is running")
+    case .noBuffers: endWithoutBuffers()
     case .unlinked:
       // A node that went is announced after the stream's own end.
       connection?.roundTrip { [unowned self] in
@@ -164,6 +165,17 @@ extension PipeWireSource: StreamObserver {
           "PipeWire took the stream off the screen's node: is its session manager running?")
       }
     case .failed(let text): self.end(.unavailable, "the PipeWire stream failed: \(text)")
+    }
+  }
+
+  /// What a producer cannot share, libpipewire maps whole, and says nothing when there is no room.
+  private func endWithoutBuffers() {
+    let byteCount = format.map { $0.width * $0.height * PixelFormat.byteCount } ?? 0
+    if SharedBuffer.canMap(2 * byteCount) {
+      end(.unavailable, "PipeWire gave no buffers for the node's pictures")
+    } else {
+      end(
+        .memoryLimit, "no room to map the source's buffers, two of \(byteCount >> 10) kB at least")
     }
   }
 

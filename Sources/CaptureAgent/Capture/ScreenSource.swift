@@ -1,4 +1,5 @@
 import Report
+import Wire
 
 /// Where frames come from; everything on the loop's thread, but the frames it puts in the slot.
 protocol ScreenSource: AnyObject {
@@ -39,4 +40,6 @@ struct SourceEnd: Error, Equatable, Sendable {
   let code: ExitCode
   /// One line: what happened, and what to do where something can be done.
   let text: String
+  /// What viewers are told where it is more than the code says.
+  var word: FinishCode?
 }

@@ -9,6 +9,11 @@
 struct TestPattern {
   let width: Int
   let height: Int
+  /// How wide a cell of the number is.
+  let cell: Int
+  /// What differs between two frames: the number's rows and the moving square's.
+  let movingRows: [Range<Int>]
+  private let box: (minY: Int, side: Int)
   private let bars: [UInt32]
   private let ramp: [UInt32]
 
@@ -26,13 +31,10 @@ struct TestPattern {
     ]
     bars = (0..<width).map { colors[$0 * colors.count / width] }
     ramp = (0..<width).map { Self.black | UInt32($0 * 256 / width) * 0x0001_0101 }
+    cell = width >= 896 && height >= 128 ? 32 : max(1, width / (Self.cellCount + 4))
+    box = (height / 2, max(1, min(width, height) / 6))
+    movingRows = [2 * cell..<3 * cell, box.minY..<box.minY + box.side]
   }
-
-  /// How wide a cell of the number is.
-  var cell: Int { width >= 896 && height >= 128 ? 32 : max(1, width / (Self.cellCount + 4)) }
-
-  /// What differs between two frames: the number's rows and the moving square's.
-  var movingRows: [Range<Int>] { [2 * cell..<3 * cell, box.minY..<box.minY + box.side] }
 
   /// Whether the number's cell `index` is white.
   static func isWhite(cell index: Int, of number: Int) -> Bool {
@@ -59,6 +61,4 @@ struct TestPattern {
       for x in left..<min(left + box.side, width) { row[x] = Self.white }
     }
   }
-
-  private var box: (minY: Int, side: Int) { (height / 2, max(1, min(width, height) / 6)) }
 }

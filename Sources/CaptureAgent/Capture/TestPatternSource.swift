@@ -93,9 +93,6 @@ final class TestPatternSource: ScreenSource {
 
 /// One buffer of the pattern's own. Loop thread only, but for `shared`.
 private final class PatternBuffer {
-  // Rows drawn at a time: half a megabyte at 1080p, for mappings count against the limit.
-  private static let stripeRows = 64
-
   let shared: SharedBuffer
   var isLent = false
   private let file: OwnedFD
@@ -114,13 +111,24 @@ private final class PatternBuffer {
 
   /// Brings the buffer up to frame `number`.
   func draw(_ pattern: TestPattern, number: Int) throws(PosixError) {
-    for rows in hasGround ? pattern.movingRows : [0..<pattern.height] {
-      for first in Swift.stride(from: rows.lowerBound, to: rows.upperBound, by: Self.stripeRows) {
-        try draw(
-          pattern, number: number, rows: first..<min(first + Self.stripeRows, rows.upperBound))
-      }
+    if !hasGround { try draw(pattern, number: number, all: 0..<pattern.height) }
+    for rows in pattern.movingRows where hasGround {
+      try draw(pattern, number: number, all: rows)
     }
     hasGround = true
+  }
+
+  /// Draws stripe by stripe, for mappings count against the limit.
+  private func draw(
+    _ pattern: TestPattern, number: Int, all rows: Range<Int>
+  ) throws(PosixError) {
+    let stripe = FrameConverter.stripeByteCount(width: pattern.width) / stride
+    var first = rows.lowerBound
+    while first < rows.upperBound {
+      let end = min(first + stripe, rows.upperBound)
+      try draw(pattern, number: number, rows: first..<end)
+      first = end
+    }
   }
 
   private func draw(

@@ -7,6 +7,9 @@ final class EncodeCounts: Sendable {
     var unchanged = 0
     var failed = 0
     var keyframes = 0
+    var bytesCopied = 0
+    /// What the thread has asked the allocator for, in calls.
+    var allocations = 0
     /// Microseconds from the frame's taking to its access unit, of the last pictures.
     fileprivate var times: [UInt32] = []
   }
@@ -14,11 +17,21 @@ final class EncodeCounts: Sendable {
   // Two seconds at 60 frames a second; the loop empties it once a second.
   private static let timeCapacity = 128
   private let counts: Mutex<Counts>
+  private let busySince = Atomic<Int64>(0)
 
   init() {
     var counts = Counts()
     counts.times.reserveCapacity(Self.timeCapacity)
     self.counts = Mutex(counts)
+  }
+
+  /// The thread begins with a picture, or is done with it: 0.
+  func setBusy(since time: Int64) { busySince.store(time, ordering: .relaxed) }
+
+  /// For how many nanoseconds the thread has been at one picture.
+  func busyTime(now: Int64) -> Int64 {
+    let since = busySince.load(ordering: .relaxed)
+    return since == 0 ? 0 : now - since
   }
 
   func change(_ body: (inout Counts) -> Void) {

@@ -12,6 +12,8 @@ final class EncodeThread: @unchecked Sendable {
 
   // Nothing to wait for: look at the orders again after this long at most.
   private static let idle: Int64 = 3_600_000_000_000
+  // Scarce memory halves the rate of frames, and of bits.
+  private static let scarcity = 2
   // Between the PTS of two pictures, nanoseconds.
   private static let leastStep: Int64 = 1_000_000
   // A driver that fails this often in a row will not come back by itself.
@@ -26,10 +28,13 @@ final class EncodeThread: @unchecked Sendable {
 
   private var encoder: VAAPIEncoder?
   private var size = (width: 0, height: 0)
+  private let frameInterval: Int64
   private var tail: PictureTail
   private var describedLink: Int?
   private var describedStream: EncodedStream?
   private var bitrate: Int?
+  private var isHalved = false
+  private var lastFrame: Int64 = 0
   private var lastPTS: Int64 = 0
   private var failures = 0
   private var failureReport = RepeatedError("a picture is lost")
@@ -45,7 +50,9 @@ final class EncodeThread: @unchecked Sendable {
     self.orders = orders
     self.counts = counts
     self.onFailure = onFailure
-    tail = PictureTail(frameInterval: 1_000_000_000 / Int64(configuration.framesPerSecond))
+    frameInterval = 1_000_000_000 / Int64(configuration.framesPerSecond)
+    tail = PictureTail(frameInterval: frameInterval)
+    bitrate = configuration.bitsPerSecond
   }
 
   /// Works until the orders say it is over, or until it cannot go on.
@@ -64,43 +71,54 @@ final class EncodeThread: @unchecked Sendable {
     if order.isEnding { return false }
     let mayEncode = order.link != nil && !order.isPaused && packets.isFree
     let now = MonotonicClock.now()
-    var due = now + Self.idle
-    if mayEncode, encoder != nil {
-      if order.link != describedLink {
-        due = now
-      } else if orders.keyframes.isPending {
-        due = tail.keyframeDue
-      } else if let next = tail.nextDue(hasContainers: order.hasContainers) {
-        due = next
-      }
-    }
-    let frame = frames.take(waitingUntil: due, wantsFrame: mayEncode)
-    if let frame {
+    let unchangedDue = mayEncode ? whenUnchangedIsDue(order, now: now) : nil
+    let frameDue = mayEncode ? whenFrameIsWanted(order) : Int64.max
+    let wantsFrame = frameDue <= now
+    let wake = min(unchangedDue ?? .max, wantsFrame ? .max : frameDue, now + Self.idle)
+    if let frame = frames.take(waitingUntil: wake, wantsFrame: wantsFrame) {
       let began = MonotonicClock.now()
+      counts.setBusy(since: began)
+      defer { counts.setBusy(since: 0) }
+      lastFrame = began
       let pts = frame.pts
-      guard try load(frame) else { return true }
+      guard try load(frame, isHalved: order.memory >= .picture) else { return true }
       try encode(orders.read(), pts: pts, isUnchanged: false)
       counts.record(microseconds: (MonotonicClock.now() - began) / 1000)
-    } else if mayEncode, encoder != nil, MonotonicClock.now() >= due {
+    } else if let unchangedDue, MonotonicClock.now() >= unchangedDue {
+      counts.setBusy(since: MonotonicClock.now())
+      defer { counts.setBusy(since: 0) }
       try encode(order, pts: MonotonicClock.now(), isUnchanged: true)
     }
     return true
   }
 
+  /// When the last picture is to be sent again, if it is: to a new link, to who asks for a keyframe, and
+  /// as the tail of what changed.
+  private func whenUnchangedIsDue(_ order: EncoderOrders.Current, now: Int64) -> Int64? {
+    guard encoder != nil else { return nil }
+    if order.link != describedLink { return now }
+    if orders.keyframes.isPending { return tail.keyframeDue }
+    return order.memory >= .queues ? nil : tail.nextDue(hasContainers: order.hasContainers)
+  }
+
+  private func whenFrameIsWanted(_ order: EncoderOrders.Current) -> Int64 {
+    order.memory >= .rate ? lastFrame + Int64(Self.scarcity) * frameInterval : 0
+  }
+
   /// Brings the frame into the encoder, which is made or changed where the size is another one; the
   /// frame is given back before this returns.
-  private func load(_ frame: consuming Frame) throws(Failure) -> Bool {
+  private func load(_ frame: consuming Frame, isHalved: Bool) throws(Failure) -> Bool {
     do throws(EncoderError) {
+      let isSame = (frame.width, frame.height) == size && isHalved == self.isHalved
+      size = (frame.width, frame.height)
+      self.isHalved = isHalved
       if let encoder {
-        if (frame.width, frame.height) != size {
-          size = (frame.width, frame.height)
-          try encoder.reconfigure(width: frame.width, height: frame.height)
+        if !isSame {
+          try encoder.reconfigure(width: frame.width, height: frame.height, isHalved: isHalved)
         }
       } else {
-        size = (frame.width, frame.height)
         var configuration = configuration
-        configuration.width = frame.width
-        configuration.height = frame.height
+        configuration.takeFrames(width: frame.width, height: frame.height, isHalved: isHalved)
         let encoder = try VAAPIEncoder(configuration: configuration)
         for warning in encoder.warnings { Log.note(warning) }
         self.encoder = encoder
@@ -117,7 +135,8 @@ final class EncodeThread: @unchecked Sendable {
     _ order: EncoderOrders.Current, pts: Int64, isUnchanged: Bool
   ) throws(Failure) {
     guard let encoder, let link = order.link else { return }
-    if let wanted = order.bitrate, wanted != bitrate {
+    let wanted = bitrate(for: order)
+    if wanted != bitrate {
       bitrate = wanted
       encoder.setBitrate(wanted)
     }
@@ -136,6 +155,8 @@ final class EncodeThread: @unchecked Sendable {
         counts.encoded += 1
         if isUnchanged { counts.unchanged += 1 }
         if unit.isKeyframe { counts.keyframes += 1 }
+        counts.bytesCopied = encoder.bytesCopied
+        counts.allocations = AllocationGuard.threadAllocations
       }
       tail.pictureWent(
         at: MonotonicClock.now(), isUnchanged: isUnchanged, isKeyframe: unit.isKeyframe,
@@ -150,10 +171,25 @@ final class EncodeThread: @unchecked Sendable {
     }
   }
 
+  /// What is asked for, or configured; half of it while memory is scarce.
+  private func bitrate(for order: EncoderOrders.Current) -> Int? {
+    let wanted = order.bitrate ?? configuration.bitsPerSecond
+    guard order.memory >= .rate else { return wanted }
+    let whole =
+      wanted
+      ?? RateControl.suitable(
+        width: size.width, height: size.height, framesPerSecond: configuration.framesPerSecond)
+    return whole / Self.scarcity
+  }
+
   /// A lost picture is counted and the next one starts anew; an encoder that cannot be had, or that
-  /// fails again and again, is the end.
+  /// fails again and again, is the end, and so is want of memory.
   private func fail(_ error: EncoderError) throws(Failure) {
-    if case .unavailable(let text) = error { throw Failure(code: .unavailable, text: text) }
+    switch error {
+    case .unavailable(let text): throw Failure(code: .unavailable, text: text)
+    case .memory(let text): throw Failure(code: .memoryLimit, text: text)
+    case .driver, .frame: break
+    }
     failures += 1
     counts.change { $0.failed += 1 }
     if let line = failureReport.record("\(error)") { Log.note(line) }

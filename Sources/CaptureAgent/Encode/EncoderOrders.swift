@@ -1,4 +1,5 @@
 import Synchronization
+import Wire
 
 /// What the loop wants of the encoder's thread, changed by the one and read by the other.
 final class EncoderOrders: Sendable {
@@ -11,6 +12,8 @@ final class EncoderOrders: Sendable {
     /// Whether somebody reads a container: demuxers hold pictures back, so a still screen is sent
     /// again once a second.
     var hasContainers = false
+    /// What is given up for want of memory.
+    var memory = MemoryStep.rest
     var isEnding = false
   }
 

@@ -6,38 +6,62 @@ import VAAPI
 struct FrameConverter {
   let configuration: EncoderConfiguration
 
-  /// Rows mapped at a time, an even number: half a megabyte at 1080p, for mappings count against
-  /// the limit.
-  static let stripeRows = 64
+  // Mapped at a time: 64 rows at 1080p, for mappings count against the limit.
+  private static let stripeLimit = 480 << 10
+
+  /// What is mapped of a frame at a time: an even number of rows.
+  static func stripeByteCount(width: Int) -> Int { stripeRows(width: width) * width * 4 }
+
+  private static func stripeRows(width: Int) -> Int {
+    max(2, stripeLimit / (width * PixelFormat.byteCount) & ~1)
+  }
 
   /// Converts what `damage` covers, or everything, and fills up to the coded size by repeating the
-  /// last column and row. The rest of `image` stays as it is.
+  /// last column and row. The rest of `image` stays as it is. Answers how many bytes were written.
   func convert(
-    _ frame: borrowing Frame, damage: Rectangle?, into image: borrowing MappedImage
-  ) throws(SharedBufferError) {
-    let region = evened(damage)
-    guard region.width > 0, region.height > 0 else { return }
-    let weights = Self.weights(of: frame.format)
-    for first in stride(
-      from: region.y, to: region.y + region.height, by: Self.stripeRows)
-    {
-      let rows = first..<min(first + Self.stripeRows, region.y + region.height)
-      let luma = unsafe image.luma + (first * image.lumaStride + region.x)
-      let chroma = unsafe image.chroma + (first / 2 * image.chromaStride + region.x)
-      let lumaStride = image.lumaStride
-      let chromaStride = image.chromaStride
-      let stride = frame.stride
-      try unsafe frame.withRows(rows) { pixels in
-        guard let start = pixels.baseAddress else { return }
-        let first = unsafe start.assumingMemoryBound(to: UInt8.self)
-        unsafe withUnsafePointer(to: weights) { weights in
-          unsafe porthole_nv12_from_pixels(
-            weights, first + region.x * PixelFormat.byteCount, stride, region.width,
-            rows.count, codedWidth(of: region), luma, lumaStride, chroma, chromaStride)
+    _ frame: borrowing Frame, damage: Rectangle?, through halver: FrameHalver?,
+    into image: borrowing MappedImage
+  ) throws(SharedBufferError) -> Int {
+    let region = evened(halver == nil ? damage : nil)
+    guard region.width > 0, region.height > 0 else { return 0 }
+    let stripe = Self.stripeRows(width: frame.width)
+    if let halver {
+      try unsafe halver.forEachPair(
+        of: frame, stripeRows: stripe, height: configuration.height
+      ) { pixels, row, count in
+        unsafe write(
+          pixels, stride: configuration.width * PixelFormat.byteCount, of: frame.format,
+          rows: row..<row + count, of: region, into: image)
+      }
+    } else {
+      for first in stride(from: region.y, to: region.y + region.height, by: stripe) {
+        let rows = first..<min(first + stripe, region.y + region.height)
+        let (format, stride) = (frame.format, frame.stride)
+        try unsafe frame.withRows(rows) { pixels in
+          guard let start = pixels.baseAddress else { return }
+          let first = unsafe start.assumingMemoryBound(to: UInt8.self)
+          unsafe write(
+            first + region.x * PixelFormat.byteCount, stride: stride, of: format, rows: rows,
+            of: region, into: image)
         }
       }
     }
     if region.y + region.height == configuration.height { repeatLastRow(of: region, in: image) }
+    return region.width * region.height * 3 / 2
+  }
+
+  private func write(
+    _ pixels: UnsafePointer<UInt8>, stride: Int, of format: PixelFormat, rows: Range<Int>,
+    of region: Rectangle, into image: borrowing MappedImage
+  ) {
+    let first = rows.lowerBound
+    let luma = unsafe image.luma + (first * image.lumaStride + region.x)
+    let chroma = unsafe image.chroma + (first / 2 * image.chromaStride + region.x)
+    unsafe withUnsafePointer(to: Self.weights(of: format)) { weights in
+      unsafe porthole_nv12_from_pixels(
+        weights, pixels, stride, region.width, rows.count, codedWidth(of: region), luma,
+        image.lumaStride, chroma, image.chromaStride)
+    }
   }
 
   /// The frame's part of `damage`, grown to whole chroma samples; all of it without damage.

@@ -1,3 +1,4 @@
+import Glibc
 import PipeWire
 import VAAPI
 import Wire
@@ -22,6 +23,10 @@ final class VAAPIEncoder: VideoEncoder {
   private var output: MappedCodedBuffer?
   /// Whether the input holds all of a frame, so that only damage has to be converted.
   private var isInputWhole = false
+  private var halver: FrameHalver?
+  /// Bytes of frames written so far: into the input, and into it from beside where the driver maps no
+  /// surface.
+  private(set) var bytesCopied = 0
 
   init(configuration: EncoderConfiguration) throws(EncoderError) {
     do throws(VAError) {
@@ -39,13 +44,13 @@ final class VAAPIEncoder: VideoEncoder {
     pictures = try Self.pictures(on: display, choice: choice, configuration: configuration)
   }
 
-  func reconfigure(width: Int, height: Int) throws(EncoderError) {
+  func reconfigure(width: Int, height: Int, isHalved: Bool = false) throws(EncoderError) {
     release()
     pictures = nil  // first: two sizes at once do not fit the limit
     order = PictureOrder()
     isInputWhole = false
-    configuration.width = width
-    configuration.height = height
+    configuration.takeFrames(width: width, height: height, isHalved: isHalved)
+    halver = configuration.isHalved ? FrameHalver(width: configuration.width) : nil
     control = RateControl(configuration: configuration)
     headers = try H264Headers(
       configuration: configuration, profile: choice.capability.profile,
@@ -55,7 +60,7 @@ final class VAAPIEncoder: VideoEncoder {
   }
 
   /// A rate above what the stream's level allows needs another level, so a keyframe comes next.
-  func setBitrate(_ bitsPerSecond: Int) {
+  func setBitrate(_ bitsPerSecond: Int?) {
     configuration.bitsPerSecond = bitsPerSecond
     control = RateControl(configuration: configuration)
     isControlChanged = true
@@ -72,7 +77,7 @@ final class VAAPIEncoder: VideoEncoder {
 
   func load(_ frame: borrowing Frame) throws(EncoderError) {
     precondition(
-      frame.width == configuration.width && frame.height == configuration.height,
+      configuration.fits(width: frame.width, height: frame.height),
       "the encoder is configured for the frames it is given")
     release()
     let pictures = try configured()
@@ -81,12 +86,18 @@ final class VAAPIEncoder: VideoEncoder {
         of: pictures.input, width: configuration.codedWidth, height: configuration.codedHeight)
       let damage = isInputWhole && image.isSurface ? frame.damage : nil
       isInputWhole = false
-      try FrameConverter(configuration: configuration).convert(frame, damage: damage, into: image)
+      let isSurface = image.isSurface
+      let written = try FrameConverter(configuration: configuration).convert(
+        frame, damage: damage, through: halver, into: image)
       try image.finish()
+      bytesCopied += isSurface ? written : written + configuration.surfaceByteCount
       isInputWhole = true
     } catch let error as VAError {
-      throw .driver(display.explained(error))
+      throw failure(error)
     } catch {
+      if case SharedBufferError.cannotMap(ENOMEM) = error {
+        throw .memory("a frame's rows cannot be mapped")
+      }
       throw .frame("\(error)")
     }
   }
@@ -121,8 +132,15 @@ final class VAAPIEncoder: VideoEncoder {
     do throws(VAError) {
       return try EncoderPictures(on: display, choice: choice, configuration: configuration)
     } catch {
-      throw .driver(display.explained(error))
+      throw Self.failure(error, on: display)
     }
+  }
+
+  private func failure(_ error: VAError) -> EncoderError { Self.failure(error, on: display) }
+
+  private static func failure(_ error: VAError, on display: Display) -> EncoderError {
+    let text = display.explained(error)
+    return error.isOutOfMemory ? .memory(text) : .driver(text)
   }
 
   private func configured() throws(EncoderError) -> EncoderPictures {
@@ -141,7 +159,7 @@ final class VAAPIEncoder: VideoEncoder {
     } catch {
       if error.isBufferTooSmall { return nil }
       order.lose()
-      throw .driver(display.explained(error))
+      throw failure(error)
     }
     return try accessUnit(of: picture, pts: pts)
   }

@@ -19,11 +19,12 @@ protocol VideoEncoder: AnyObject {
   /// Ends the use of the last access unit.
   func release()
 
-  /// From the next picture on.
-  func setBitrate(_ bitsPerSecond: Int)
+  /// From the next picture on; nil takes what suits the size.
+  func setBitrate(_ bitsPerSecond: Int?)
 
-  /// Starts anew for frames of another size, after giving back everything of the old one.
-  func reconfigure(width: Int, height: Int) throws(EncoderError)
+  /// Starts anew for frames of another size, after giving back everything of the old one. Halved
+  /// pictures are half as wide and high as the frames, where these are not too small for it.
+  func reconfigure(width: Int, height: Int, isHalved: Bool) throws(EncoderError)
 }
 
 /// Why there is no access unit.
@@ -34,10 +35,12 @@ enum EncoderError: Error, CustomStringConvertible {
   case driver(String)
   /// The frame's buffer could not be read; the picture is lost.
   case frame(String)
+  /// There is no memory for it.
+  case memory(String)
 
   var description: String {
     switch self {
-    case .unavailable(let text), .driver(let text), .frame(let text): text
+    case .unavailable(let text), .driver(let text), .frame(let text), .memory(let text): text
     }
   }
 }

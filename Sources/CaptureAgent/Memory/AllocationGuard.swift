@@ -24,4 +24,16 @@ enum AllocationGuard {
 
   /// Whether an allocation has failed once and was helped by the reserve.
   static var hasShed: Bool { porthole_guard_has_shed() != 0 }
+
+  /// Gives the kernel the reserve, and what the allocator holds and nobody uses.
+  static func giveBack() {
+    porthole_guard_give_reserve()
+    porthole_guard_trim()
+  }
+
+  /// Has a reserve again, where there is room.
+  static func keepReserve() { _ = porthole_guard_keep_reserve() }
+
+  /// How often the calling thread has asked for memory.
+  static var threadAllocations: Int { Int(porthole_guard_thread_allocations()) }
 }

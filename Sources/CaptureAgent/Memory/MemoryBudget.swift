@@ -7,6 +7,8 @@ struct MemoryBudget: Equatable, Sendable {
     let name: String
     let count: Int
     let byteCount: Int
+    /// Private and written to: it counts to data as well as to addresses.
+    let isData: Bool
 
     var total: Int { count * byteCount }
   }
@@ -16,57 +18,101 @@ struct MemoryBudget: Equatable, Sendable {
   static let largestShare = 0.88
 
   let pools: [Pool]
+  let tier: MemoryTier
   let limit: Int
 
-  var planned: Int { pools.reduce(0) { $0 + $1.total } }
+  /// By the tier's count.
+  var planned: Int { tier == .address ? amount.address : amount.data }
   var isWithinLimit: Bool { Double(planned) <= Double(limit) * Self.largestShare }
 
-  /// The plan of an agent that encodes in software: what it holds counts whole in either tier, but
-  /// code and mapped frames only where addresses are counted.
-  init(configuration: EncoderConfiguration, tier: MemoryTier, limit: Int) {
+  /// By both counts.
+  var amount: MemoryLadder.Amount {
+    MemoryLadder.Amount(
+      data: pools.reduce(0) { $0 + ($1.isData ? $1.total : 0) },
+      address: pools.reduce(0) { $0 + $1.total })
+  }
+
+  /// The plan of an agent with this encoder; nil stands for one that has no picture yet.
+  init(configuration: EncoderConfiguration?, tier: MemoryTier, limit: Int) {
+    self.tier = tier
     self.limit = limit
     var pools: [Pool] = []
-    func add(_ name: String, count: Int = 1, kB: Int) {
-      pools.append(Pool(name: name, count: count, byteCount: kB << 10))
+    func add(_ name: String, count: Int = 1, bytes: Int, isData: Bool = false) {
+      pools.append(Pool(name: name, count: count, byteCount: bytes, isData: isData))
     }
-    let stripe = configuration.width * 4 * FrameConverter.stripeRows
-    switch tier {
-    case .address:
-      add("code, libraries and their data", kB: Self.codeKB)
-      add("stripe of a frame", kB: stripe >> 10)
-    case .data:
-      add("data of the code and the libraries", kB: Self.ownDataKB)
+    add("code and libraries", bytes: Self.codeKB << 10)
+    add("their data", bytes: Self.ownDataKB << 10, isData: true)
+    add("thread stack", count: 2, bytes: MemoryLimits.threadStackByteCount, isData: true)
+    add("reserve of the allocation guard", bytes: AllocationGuard.reserveByteCount, isData: true)
+    if let configuration {
+      add("stripe of a frame", bytes: FrameConverter.stripeByteCount(width: configuration.width))
+      if configuration.display == .none {
+        let driver = SoftwareDriverPlan(configuration)
+        add("tables of the software driver", bytes: driver.tableByteCount, isData: true)
+        if driver.keepsSurfaces {
+          add("NV12 surface", count: 3, bytes: configuration.surfaceByteCount)
+        } else {
+          add("NV12 surface, whole or by windows", bytes: driver.windowByteCount)
+        }
+        add("coded buffer", bytes: configuration.codedBufferByteCount)
+      }
     }
-    add("thread stack", count: 2, kB: MemoryLimits.threadStackByteCount >> 10)
-    add("reserve of the allocation guard", kB: AllocationGuard.reserveByteCount >> 10)
-    if configuration.display == .none {
-      // Input, and two reconstructions by turns; a device keeps them in memory of its own.
-      add("NV12 surface", count: 3, kB: configuration.surfaceByteCount >> 10)
-      add("tables of the software driver", kB: Self.driverKB)
-    }
-    add("coded buffer", kB: configuration.codedBufferByteCount >> 10)
     self.pools = pools
+  }
+
+  /// Of the tier and the limit that the options name.
+  init(options: Options, configuration: EncoderConfiguration?) {
+    self.init(
+      configuration: configuration, tier: options.memoryTier, limit: options.memoryLimit)
   }
 
   /// Measured on a release build that captures through the portal: VmPeak and VmData less what is
   /// planned beside them.
-  private static let codeKB = 24_700
-  private static let ownDataKB = 2_000
-  private static let driverKB = 2_000
+  private static let codeKB = 22_800
+  private static let ownDataKB = 2_900
 
-  /// One line a pool, and the sum: what `--explain-memory` prints.
+  /// One line a pool that counts, and the sum: what `--explain-memory` prints.
   var lines: [String] {
     func kB(_ bytes: Int) -> String { "\((bytes + 1023) >> 10) kB" }
-    let rows = pools.map { "\($0.name): \($0.count) x \(kB($0.byteCount)) = \(kB($0.total))" }
-    return rows + ["planned: \(kB(planned)) of \(kB(limit)), at most \(kB(largest))"]
+    let rows = counted.map { "\($0.name): \($0.count) x \(kB($0.byteCount)) = \(kB($0.total))" }
+    return rows + [
+      "planned: \(kB(planned)) of \(kB(limit)) in the \(tier.rawValue) tier, at most \(kB(largest))"
+    ]
   }
 
   /// Why the plan is refused, in one line.
   var refusal: String {
-    let sum = pools.map { "\($0.name) \($0.total >> 10)" }.joined(separator: " + ")
+    let sum = counted.map { "\($0.name) \($0.total >> 10)" }.joined(separator: " + ")
     return "the memory plan does not fit: \(sum) = \(planned >> 10) kB, of \(limit >> 10) kB at "
       + "most \(largest >> 10): choose a smaller --size or a larger --memory-limit"
   }
 
+  private var counted: [Pool] { pools.filter { tier == .address || $0.isData } }
   private var largest: Int { Int(Double(limit) * Self.largestShare) }
+}
+
+/// What the software driver takes for a picture size; a device keeps surfaces in memory of its own.
+struct SoftwareDriverPlan {
+  /// Surfaces up to this stay mapped, as the driver has it.
+  static let keptByteCount = 4 << 20
+  // For each macroblock 62 bytes of what was coded and of two reconstructions; and code tables.
+  private static let macroblockByteCount = 62
+  private static let fixedByteCount = 600 << 10
+  // Of source, target and reference together.
+  private static let windowRows = 1488
+
+  let tableByteCount: Int
+  /// Whether the input and two reconstructions stay mapped.
+  let keepsSurfaces: Bool
+  /// Else the input is mapped while a frame is written into it, and at another time windows of all
+  /// three while a picture is coded.
+  let windowByteCount: Int
+
+  init(_ configuration: EncoderConfiguration) {
+    let macroblocks = configuration.codedWidth * configuration.codedHeight / 256
+    tableByteCount = macroblocks * Self.macroblockByteCount + Self.fixedByteCount
+    keepsSurfaces = configuration.surfaceByteCount <= Self.keptByteCount
+    windowByteCount = max(
+      configuration.surfaceByteCount, Self.windowRows * configuration.codedWidth * 3 / 2)
+  }
 }

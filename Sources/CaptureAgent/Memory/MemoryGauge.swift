@@ -1,7 +1,7 @@
 import Glibc
 import Posix
 
-/// The process's own memory as the kernel counts it, read without allocating.
+/// The process's own memory as the kernel counts it, read without allocating. One thread at a time.
 final class MemoryGauge {
   /// Cheap enough for every frame: 1 us.
   struct Footprint: Equatable, Sendable {
@@ -27,6 +27,7 @@ final class MemoryGauge {
   private let statm: OwnedFD
   private let status: OwnedFD
   private let pageKB = Int(getpagesize()) / 1024
+  private var text = [UInt8](repeating: 0, count: 4096)
 
   init() throws(PosixError) {
     statm = OwnedFD(
@@ -68,10 +69,10 @@ final class MemoryGauge {
   private func withText<Result>(
     of file: borrowing OwnedFD, _ body: (Span<UInt8>) -> Result
   ) -> Result {
-    unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4096) { buffer in
-      let count = unsafe pread(file.raw, buffer.baseAddress, buffer.count, 0)
-      let text = unsafe UnsafeBufferPointer(rebasing: buffer[..<max(0, count)])
-      return unsafe body(Span(_unsafeElements: text))
+    unsafe text.withUnsafeMutableBytes { bytes in
+      let count = unsafe pread(file.raw, bytes.baseAddress, bytes.count, 0)
+      let read = unsafe UnsafeRawBufferPointer(rebasing: bytes[..<max(0, count)])
+      return unsafe body(Span(_unsafeBytes: read))
     }
   }
 

@@ -95,6 +95,27 @@ final class Bus {
     watch()
   }
 
+  /// Calls `onLost` each time a process gives up `name`, or with `isFamily` any name below it.
+  func watchLoss(
+    of name: String, isFamily: Bool = false, onLost: @escaping () -> Void
+  ) throws(BusError) {
+    let slot = unsafe BusSlot { _, message in
+      let values = (try? unsafe Self.values(of: message)) ?? []
+      // Name, old owner, new owner; without an old one it is somebody's first.
+      if values.count == 3, values[1].text != "" { onLost() }
+    }
+    let rule =
+      "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
+      + "member='NameOwnerChanged',arg0\(isFamily ? "namespace" : "")='\(name)'"
+    var handle: OpaquePointer?
+    try check(
+      unsafe sd_bus_add_match_async(raw, &handle, rule, BusSlot.callback, nil, slot.context),
+      bus: "sd_bus_add_match_async")
+    unsafe slot.handle = handle
+    slots.append(slot)
+    watch()
+  }
+
   private func message(
     _ member: String, of interface: String, at path: String, on destination: String,
     _ arguments: [BusValue]

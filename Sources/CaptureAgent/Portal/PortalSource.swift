@@ -9,6 +9,10 @@ final class PortalSource: ScreenSource {
   // ends under a running stream, and learns of the stream's end from another process.
   private static let settleTime = Duration.milliseconds(50)
 
+  // Where the permission is taken back the node's end may be known before the session's, which comes
+  // by another way.
+  private static let farewellTime = Duration.milliseconds(250)
+
   private let loop: Loop
   private let slot: FrameSlot
   private let wishes: ScreenCastPortal.Wishes
@@ -17,6 +21,8 @@ final class PortalSource: ScreenSource {
   private var mailbox: EventMailbox?
   private var portal: ScreenCastPortal?
   private var stream: PipeWireSource?
+  private var streamEnd: SourceEnd?
+  private var farewell: TimerSource?
 
   init(
     loop: Loop, slot: FrameSlot, wishes: ScreenCastPortal.Wishes, frameRate: Int,
@@ -38,6 +44,9 @@ final class PortalSource: ScreenSource {
   func start() {
     do {
       mailbox = try EventMailbox(loop: loop) { [weak self] in self?.deliver($0) }
+      farewell = try loop.addTimer { [unowned self] in
+        if let streamEnd { mailbox?.post(.ended(streamEnd)) }
+      }
     } catch {
       return onEvent(.ended(SourceEnd(code: .bug, text: "the loop: \(error)")))
     }
@@ -51,6 +60,7 @@ final class PortalSource: ScreenSource {
   func stop() {
     mailbox?.close()
     mailbox = nil
+    farewell = nil
     if let stream, portal != nil {
       stream.stop()
       var settle = timespec(tv_sec: 0, tv_nsec: Int(Self.settleTime.nanoseconds))
@@ -64,7 +74,11 @@ final class PortalSource: ScreenSource {
     let id = grant.nodeID
     let stream = PipeWireSource(
       loop: loop, slot: slot, target: .id(id), remote: grant.remote, frameRate: frameRate
-    ) { [unowned self] event in mailbox?.post(event) }
+    ) { [unowned self] event in
+      guard case .ended(let end) = event else { return deliver(event) }
+      streamEnd = end
+      farewell?.arm(after: Self.farewellTime)
+    }
     self.stream = stream
     stream.start()
   }

@@ -2,6 +2,7 @@ import Glibc
 import PipeWire
 import Posix
 import Report
+import Wire
 
 /// The ScreenCast portal's conversation: CreateSession, SelectSources, Start, OpenPipeWireRemote,
 /// each bounded in time. Loop thread only.
@@ -25,11 +26,14 @@ final class ScreenCastPortal {
   }
 
   private static let portal = "org.freedesktop.portal.Desktop"
+  /// What the desktops' backends are called, each with a name of its own below it.
+  private static let backends = "org.freedesktop.impl.portal.desktop"
   private static let object = "/org/freedesktop/portal/desktop"
   private static let screenCast = "org.freedesktop.portal.ScreenCast"
   private static let request = "org.freedesktop.portal.Request"
   private static let session = "org.freedesktop.portal.Session"
-  // Nobody is asked at any step but Start; a desktop under load takes a second or two.
+  // The user is asked at Start, or by xdg-desktop-portal-wlr at SelectSources; at the other steps a
+  // desktop under load takes a second or two.
   private static let stepPatience = Duration.seconds(10)
   private static let monitors: UInt32 = 1
   private static let windows: UInt32 = 2
@@ -47,6 +51,9 @@ final class ScreenCastPortal {
   private var sessionPath: String?
   private var offered = BusValue.options([:])
   private var restoreToken: String?
+  private var isGranted = false
+  /// Whether a backend went away since the conversation began; another desktop part's, perhaps.
+  private var hasLostBackend = false
 
   /// A request whose Response is awaited: the last part of its path, and what it is for.
   private struct Step {
@@ -87,7 +94,16 @@ final class ScreenCastPortal {
       }
       try bus.watchSignal("Closed", of: Self.session, from: Self.portal) {
         [unowned self] path, _ in
-        if path == sessionPath { end(.finished, "the screen's permission was taken back") }
+        guard path == sessionPath else { return }
+        end(.finished, "the screen's permission was taken back", word: .revoked)
+      }
+      try bus.watchLoss(of: Self.portal) { [unowned self] in
+        // Under a stream that runs it is the node's end that counts.
+        guard !isGranted else { return }
+        end(.unavailable, "the desktop portal, xdg-desktop-portal, went away while it was asked")
+      }
+      try bus.watchLoss(of: Self.backends, isFamily: true) { [unowned self] in
+        hasLostBackend = true
       }
       restoreToken = wishes.token?.load()
       readProperties()
@@ -154,7 +170,7 @@ final class ScreenCastPortal {
       if let restoreToken { options["restore_token"] = .string(restoreToken) }
     }
     ask(
-      "SelectSources", [.path(sessionPath)], options: options, patience: Self.stepPatience
+      "SelectSources", [.path(sessionPath)], options: options, patience: wishes.patience
     ) { [unowned self] _ in startSession() }
   }
 
@@ -182,6 +198,7 @@ final class ScreenCastPortal {
       }
       let fd = fcntl(Int32(truncatingIfNeeded: lent), F_DUPFD_CLOEXEC, 3)
       guard fd >= 0 else { return end(.unavailable, "\(PosixError("F_DUPFD_CLOEXEC"))") }
+      isGranted = true
       onGrant(Grant(remote: OwnedFD(fd), nodeID: nodeID))
     }
   }
@@ -242,7 +259,7 @@ final class ScreenCastPortal {
     switch code {
     case 0: step.onResponse(values.count > 1 ? values[1] : .options([:]))
     case 1: end(.notAllowed, "the user declined to share the screen")
-    case _ where step.name == "Start":
+    case _ where step.name == "Start" && !hasLostBackend:
       end(.notAllowed, "the desktop refused to share the screen: see its portal backend's log")
     default:
       end(
@@ -280,16 +297,16 @@ final class ScreenCastPortal {
   private func runOut() {
     guard let step else { return }
     let seconds = step.patience.components.seconds
-    if step.name == "Start" {
+    if step.name == "Start" && !hasLostBackend {
       end(.notAllowed, "nobody answered the desktop's question about the screen in \(seconds) s")
     } else {
       end(.unavailable, "the ScreenCast portal did not answer \(step.name) in \(seconds) s")
     }
   }
 
-  private func end(_ code: ExitCode, _ text: String) {
+  private func end(_ code: ExitCode, _ text: String, word: FinishCode? = nil) {
     deadline?.disarm()
-    onEnd(SourceEnd(code: code, text: text))
+    onEnd(SourceEnd(code: code, text: text, word: word))
   }
 
   /// A name for a request or a session that nobody else guesses.

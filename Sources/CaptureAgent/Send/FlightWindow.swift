@@ -15,8 +15,11 @@ struct FlightWindow {
 
   var inFlight: UInt64 { sent - acknowledged }
 
+  /// One packet at a time, for want of memory.
+  var isNarrow = false
+
   var limit: UInt64 {
-    UInt64(max(2, roundTrip * framesPerSecond / 1_000_000_000 + 2))
+    isNarrow ? 1 : UInt64(max(2, roundTrip * framesPerSecond / 1_000_000_000 + 2))
   }
 
   var isFull: Bool { inFlight >= limit }

@@ -18,10 +18,13 @@ struct Outbox {
   var isEmpty: Bool { messages.isEmpty && packet == nil }
   var hasPacket: Bool { packet != nil }
 
+  /// Of small messages.
+  var waitingByteCount: Int { messages.count - messageOffset }
+
   /// false: too much is waiting.
   mutating func put(_ message: Message) -> Bool {
     let bytes = message.encoded()
-    guard messages.count - messageOffset + bytes.count <= Self.messageLimit else { return false }
+    guard waitingByteCount + bytes.count <= Self.messageLimit else { return false }
     messages += bytes
     return true
   }

@@ -37,6 +37,15 @@ final class RelayConnection {
   /// Bytes given to the link so far.
   private(set) var bytesSent = 0
   var packetsSent: Int { Int(window.sent) }
+  /// Small messages that wait.
+  var waitingBytes: Int { outbox.waitingByteCount }
+  /// What the kernel holds for the socket, both ways.
+  var kernelBytes: Int { TCPSocket.memory(of: fd.raw) }
+  /// Whether only one packet may be on its way.
+  var isNarrow: Bool {
+    get { window.isNarrow }
+    set { window.isNarrow = newValue }
+  }
 
   /// Takes over an accepted socket of this user's.
   init(

@@ -15,6 +15,11 @@ struct AgentEnd: Equatable {
   /// Stopped, or caught in a call that never returns: the relay killed it.
   static let hung = AgentEnd(words: "hung, and was killed", finalCode: nil, code: .failed)
 
+  /// Killed by the kernel for what its control group holds.
+  static let fenced = AgentEnd(
+    words: "ended by the memory limit of its control group (SIGKILL)", finalCode: nil,
+    code: .memory)
+
   private init(words: String, finalCode: ExitCode?, code: FinishCode) {
     self.words = words
     self.finalCode = finalCode

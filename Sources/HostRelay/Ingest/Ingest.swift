@@ -55,8 +55,12 @@ final class Ingest {
   /// A child that was killed because it hung.
   private var hung: Int32?
   private var isClosing = false
+  /// Of the agent met last.
+  private var kills: GroupKills?
   private var finished: (() -> Void)?
   private var complaint: String?
+  /// The last agent's end is known, so that a port which is just being closed tells nothing new.
+  private var isExplained = false
 
   /// A child that was just started is asked this often, for so long, whether it listens yet.
   private static let childPoll = Duration.milliseconds(25)
@@ -154,6 +158,8 @@ final class Ingest {
     Log.note("link \(linkNumber): agent \(greeting.pid)")
     agent = greeting
     complaint = nil
+    isExplained = false
+    kills = GroupKills(of: greeting.pid)
     unexplained = nil
     events.greeted(greeting)
   }
@@ -214,8 +220,10 @@ final class Ingest {
 
   private func childSettled(_ end: ChildEnd, pid: Int32) {
     let words = LastWords.read(from: directory).flatMap { $0.pid == UInt32(pid) ? $0 : nil }
-    let end = hung == pid ? .hung : AgentEnd(end, lastWords: words)
+    let isHung = hung == pid
     hung = nil
+    let isFenced = !isHung && end.signal == SIGKILL && kills?.haveRisen == true
+    let end = isHung ? .hung : isFenced ? .fenced : AgentEnd(end, lastWords: words)
     guard end.finalCode == nil else {
       Log.note("agent \(pid): \(end.words)")
       isClosing = true
@@ -245,7 +253,8 @@ final class Ingest {
   private func explainBySilence() {
     guard let agent = unexplained else { return }
     unexplained = nil
-    died("agent \(agent.pid): \(AgentEnd.silent.words)", .silent)
+    let end = kills?.haveRisen == true ? AgentEnd.fenced : .silent
+    died("agent \(agent.pid): \(end.words)", end)
   }
 
   /// What hangs keeps the port, so that no other agent can come: killed, where one may be started in
@@ -269,6 +278,7 @@ final class Ingest {
     lastDeath = line
     crashes.died(now: .now)
     if crashes.isLooping(now: .now) { Log.note("crash loop: next start in 2 s") }
+    isExplained = true
     events.explained(end)
   }
 
@@ -277,6 +287,7 @@ final class Ingest {
     guard end != .nobody, "\(end)" != complaint else { return }
     complaint = "\(end)"
     Log.note("link \(linkNumber): \(end)")
+    if case .lost = end, isExplained { return }
     events.troubled(end)
   }
 }

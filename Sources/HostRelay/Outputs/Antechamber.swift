@@ -1,22 +1,33 @@
 import Posix
+import Wire
 
 /// Connections of one port that have not said yet what they want, which costs a stranger nothing
 /// and so must be few.
 struct Antechamber {
-  private var addresses: [ObjectIdentifier: [UInt8]] = [:]
+  private struct Entry {
+    let address: [UInt8]
+    let begin: Moment
+  }
+
+  private var entries: [ObjectIdentifier: Entry] = [:]
 
   /// Whether accepting must rest until one of them greets or is cut.
-  var isFull: Bool { addresses.count >= RelayLimits.ungreeted }
+  var isFull: Bool { entries.count >= RelayLimits.ungreeted }
 
   /// Whether one more from `peer` may come in; loopback has no bound of its own.
   func admits(_ peer: SocketAddress) -> Bool {
     guard !peer.isLoopback else { return true }
-    return addresses.values.count { $0 == peer.bytes } < RelayLimits.ungreetedOfAddress
+    return entries.values.count { $0.address == peer.bytes } < RelayLimits.ungreetedOfAddress
   }
 
-  mutating func enter(_ connection: ObjectIdentifier, from peer: SocketAddress) {
-    addresses[connection] = peer.bytes
+  mutating func enter(_ connection: ObjectIdentifier, from peer: SocketAddress, now: Moment) {
+    entries[connection] = Entry(address: peer.bytes, begin: now)
   }
 
-  mutating func leave(_ connection: ObjectIdentifier) { addresses[connection] = nil }
+  mutating func leave(_ connection: ObjectIdentifier) { entries[connection] = nil }
+
+  /// Those whose time to say something is over.
+  func overdue(now: Moment) -> [ObjectIdentifier] {
+    entries.filter { now - $0.value.begin >= WireLimits.greetingTime }.map(\.key)
+  }
 }

@@ -57,7 +57,7 @@ final class ConsumerOutput {
         now: .now)
       let identifier = ObjectIdentifier(connection)
       connections[identifier] = connection
-      antechamber.enter(identifier, from: peer)
+      antechamber.enter(identifier, from: peer, now: .now)
       connection.greeted = { [weak self, weak connection] in
         connection.map { self?.greeted($0) ?? [] } ?? []
       }

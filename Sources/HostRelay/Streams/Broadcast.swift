@@ -10,6 +10,7 @@ final class Broadcast {
   private(set) var setup: Message.Setup?
   private(set) var descriptions: [UInt32: StreamDescription] = [:]
   private(set) var figures: AgentFigures?
+  private(set) var memory = Memory()
   private(set) var counts = Counts()
   private(set) var requests = KeyframeRequests()
   /// How the last session ended; nil before.
@@ -23,6 +24,14 @@ final class Broadcast {
   var tell: ((Message) -> Void)?
   /// The first picture of an agent has come.
   var delivered: (() -> Void)?
+
+  /// What the agent has given up for want of memory, in its own words.
+  struct Memory {
+    var step = MemoryStep.rest
+    var text = ""
+    /// Steps taken and undone so far, of all agents.
+    var changes = 0
+  }
 
   struct Counts {
     var packets = 0
@@ -83,6 +92,11 @@ final class Broadcast {
       put(message)
       announceState()
     case .figures(let figures): self.figures = figures
+    case .memoryStep(let step, let text):
+      memory.step = step
+      memory.text = text
+      memory.changes += 1
+      Log.note("agent's memory: \(step.word): \(text)")
     default: break
     }
   }
@@ -123,6 +137,7 @@ final class Broadcast {
 
   func linkLost(_ end: LinkEnd) {
     figures = nil
+    memory.step = .rest
     if case .finished(let code, let text) = end, end.endsBroadcast {
       // A session that waits has been finished already, and the agent is late.
       if session.state != .waiting { finish(code, text) }

@@ -9,6 +9,7 @@ import Glibc
 
   private let visitor: Visitor
   private var document: SharedBytes?
+  private var wsi: OpaquePointer?
   /// A POST whose body is not whole yet.
   private var pending: HTTPRequest?
   private var isAnswered = false
@@ -17,6 +18,9 @@ import Glibc
     self.visitor = visitor
     self.server = server
   }
+
+  /// Said once, by the server; `wsi` lives as long as the server knows this connection.
+  func belongs(to wsi: OpaquePointer) { unsafe self.wsi = wsi }
 
   /// Answers the request that lws holds. Returns false to close the connection.
   func take(_ wsi: OpaquePointer, path: String) -> Bool {
@@ -67,6 +71,12 @@ import Glibc
     guard unsafe send(document, wsi, LWS_WRITE_HTTP_FINAL) else { return false }
     unsafe lws_callback_on_writable(wsi)
     return true
+  }
+
+  /// Closes without a word, once lws is back in its loop.
+  func cut() {
+    guard let wsi = unsafe wsi else { return }
+    unsafe lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_ASYNC)
   }
 
   private func send(_ bytes: SharedBytes, _ wsi: OpaquePointer, _ how: lws_write_protocol) -> Bool {

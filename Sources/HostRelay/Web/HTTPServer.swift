@@ -1,6 +1,5 @@
 import Posix
 import Report
-import Wire
 
 /// The HTTP port. It looks at the first bytes of each connection without taking them: a player's
 /// request is answered here, straight from the stream's buffers; anything else goes on, untouched, to
@@ -32,9 +31,8 @@ final class HTTPServer {
   }
 
   func tick(now: Moment) {
-    for newcomer in newcomers.values where now - newcomer.begin >= WireLimits.greetingTime {
-      _ = take(newcomer)
-      ends.count(.refused("silent"))
+    for identifier in antechamber.overdue(now: now) {
+      if let newcomer = newcomers[identifier] { _ = take(newcomer) } else { pages.cut(identifier) }
     }
     for viewer in viewers.values { viewer.tick(now: now) }
   }
@@ -56,15 +54,16 @@ final class HTTPServer {
   func destroy() { pages.destroy() }
 
   private func accept(_ socket: consuming OwnedFD) {
+    let visitor = Visitor(on: socket.raw)
     guard let peer = SocketAddress.peer(of: socket.raw), antechamber.admits(peer),
-      viewers.count + pages.connectionCount < RelayLimits.consumers
+      viewers.count + pages.connectionCount < visitor.places
     else { return ends.count(.refused("full")) }
     do {
       try TCPSocket.tune(
         socket.raw, silence: RelayLimits.userTimeout, unsent: RelayLimits.notSentBytes)
-      let newcomer = try Newcomer(socket, from: peer, loop: loop, now: .now)
+      let newcomer = try Newcomer(socket, from: peer, visitor: visitor, loop: loop)
       newcomers[ObjectIdentifier(newcomer)] = newcomer
-      antechamber.enter(ObjectIdentifier(newcomer), from: peer)
+      antechamber.enter(ObjectIdentifier(newcomer), from: peer, now: .now)
       newcomer.readable = { [weak self, weak newcomer] in
         if let newcomer { self?.look(at: newcomer) }
       }
@@ -82,7 +81,7 @@ final class HTTPServer {
     case .other:
       guard let socket = take(newcomer) else { return }
       if let identifier = pages.adopt(socket, visitor: newcomer.visitor) {
-        antechamber.enter(identifier, from: newcomer.peer)
+        antechamber.enter(identifier, from: newcomer.peer, now: .now)
       }
     case .live(let head):
       guard let socket = take(newcomer) else { return }
@@ -123,5 +122,15 @@ final class HTTPServer {
   private func leaveAntechamber(_ identifier: ObjectIdentifier) {
     antechamber.leave(identifier)
     if !antechamber.isFull { listener.resume() }
+  }
+}
+
+extension Visitor {
+  /// How many connections there may be for one more of these to come in.
+  fileprivate var places: Int {
+    switch self {
+    case .ourUser: RelayLimits.consumers + RelayLimits.reservedPlaces
+    case .stranger: RelayLimits.consumers
+    }
   }
 }

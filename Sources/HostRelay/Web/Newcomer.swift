@@ -17,17 +17,15 @@ final class Newcomer {
   var readable: (() -> Void)?
   let peer: SocketAddress
   let visitor: Visitor
-  let begin: Moment
 
   private let poll: LoopPoll
   private var socket: OwnedFD?
 
   init(
-    _ socket: consuming OwnedFD, from peer: SocketAddress, loop: EventLoop, now: Moment
+    _ socket: consuming OwnedFD, from peer: SocketAddress, visitor: Visitor, loop: EventLoop
   ) throws(UVError) {
     self.peer = peer
-    visitor = Visitor(on: socket.raw)
-    begin = now
+    self.visitor = visitor
     poll = try LoopPoll(socket.raw, on: loop)
     self.socket = consume socket
     poll.start { [weak self] in self?.readable?() }

@@ -37,12 +37,16 @@ import Posix
     unsafe description.fd.sockfd = socket.release()
     unsafe description.opaque = Unmanaged.passUnretained(connection).toOpaque()
     // On a failure lws closes the socket.
-    guard unsafe lws_adopt_descriptor_vhost_via_info(&description) != nil else {
+    guard let wsi = unsafe lws_adopt_descriptor_vhost_via_info(&description) else {
       forget(connection)
       return nil
     }
+    unsafe connection.belongs(to: wsi)
     return identifier
   }
+
+  /// Closes a connection that has not asked for anything in time.
+  func cut(_ identifier: ObjectIdentifier) { connections[identifier]?.cut() }
 
   /// Begins to close; the loop must run until it is empty before `destroy`.
   func close() { unsafe lws_context_destroy(context) }
@@ -70,7 +74,8 @@ import Posix
     unsafe information.timeout_secs_ah_idle = 5
     unsafe information.keepalive_timeout = 5
     unsafe information.max_http_header_data = 4096
-    unsafe information.max_http_header_pool = UInt16(RelayLimits.consumers)
+    unsafe information.max_http_header_pool = UInt16(
+      RelayLimits.consumers + RelayLimits.reservedPlaces)
     var loops: [UnsafeMutableRawPointer?] = unsafe [UnsafeMutableRawPointer(loop.raw)]
     unsafe context = unsafe loops.withUnsafeMutableBufferPointer { loops in
       unsafe information.foreign_loops = loops.baseAddress
@@ -107,6 +112,10 @@ private func httpCallback(
 ) -> Int32 {
   guard let wsi = unsafe wsi, let opaque = unsafe lws_get_opaque_user_data(wsi) else { return 0 }
   switch reason {
+  case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+    // Left alone, lws would answer 101 before it asks anyone who the visitor is.
+    _ = unsafe lws_return_http_status(wsi, HTTP_STATUS_FORBIDDEN.rawValue, "no upgrade here")
+    return -1
   case LWS_CALLBACK_HTTP, LWS_CALLBACK_HTTP_BODY, LWS_CALLBACK_HTTP_BODY_COMPLETION,
     LWS_CALLBACK_HTTP_WRITEABLE, LWS_CALLBACK_WSI_DESTROY:
     break

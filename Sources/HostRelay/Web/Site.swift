@@ -29,7 +29,11 @@ struct Site {
         state: broadcast.session.state.word,
         detail: broadcast.session.text)
       return .document(HTTPDocument(type: "text/html; charset=utf-8", page.html))
-    case "/live.ts": return .stream(type: "video/mp2t", broadcast.container.stream)
+    case "/live.ts":
+      guard broadcast.container.stream.readerCount < RelayLimits.consumers else {
+        return .document(.line(503, "\(RelayLimits.consumers) viewers are here, as many as may be"))
+      }
+      return .stream(type: "video/mp2t", broadcast.container.stream)
     case "/api/v1/status":
       return .document(HTTPDocument(type: "application/json", status().json.encoded + "\n"))
     case "/healthz":
@@ -62,17 +66,24 @@ struct Site {
 /// The values of `Host` that a client may name us by, exactly.
 struct HostNames {
   private let names: Set<String>
+  private let address: SocketAddress
 
   /// `address` is what is bound; `extra` what `--host` adds, each also with the port.
   init(address: SocketAddress, extra: [String]) {
-    var hosts = ["127.0.0.1", "localhost", "[::1]"] + extra.map { $0.lowercased() }
-    if address.bytes.contains(where: { $0 != 0 }) {
-      hosts.append(address.isIPv6 ? "[\(address.host)]" : address.host)
-    }
-    names = Set(hosts + hosts.map { "\($0):\(address.port)" })
+    self.address = address
+    let hosts =
+      ["127.0.0.1", "localhost", "[::1]", LocalAddresses.hostName, address.urlHost]
+      + extra.map { $0.lowercased() }
+    names = Set((hosts + hosts.map { "\($0):\(address.port)" }).filter { !$0.isEmpty })
+      .subtracting(address.isWildcard ? [address.urlHost, "\(address)"] : [])
   }
 
-  func contains(_ host: String) -> Bool { names.contains(host.lowercased()) }
+  /// On a wildcard the machine's addresses of this moment are ours too.
+  func contains(_ host: String) -> Bool {
+    let host = host.lowercased()
+    if names.contains(host) { return true }
+    return LocalAddresses.reaching(address).contains { $0.urlHost == host || "\($0)" == host }
+  }
 
   func containsOrigin(_ origin: String) -> Bool {
     let scheme = "http://"

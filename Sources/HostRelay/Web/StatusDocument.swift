@@ -26,6 +26,7 @@ struct StatusDocument {
       ("crash_loop", .truth(ingest.isCrashLooping)),
       ("last_finish", lastFinish),
       ("agent", agent),
+      ("memory", memory),
       ("last_death", .optional(ingest.lastDeath)),
       ("deaths", .number(ingest.deaths)),
       ("packets", .number(broadcast.counts.packets)),
@@ -60,6 +61,14 @@ struct StatusDocument {
       }
     }
     return .object(members)
+  }
+
+  private var memory: JSONText {
+    .object([
+      ("step", .text(broadcast.memory.step.word)),
+      ("text", .text(broadcast.memory.text)),
+      ("changes", .number(broadcast.memory.changes)),
+    ])
   }
 
   private var streams: [JSONText] {

@@ -26,7 +26,7 @@ struct ViewerPage {
     <p>Watch it in a player:</p>
     <ul>
     <li><code>mpv --profile=low-latency \(address)</code></li>
-    <li><code>ffplay -fflags nobuffer \(address)</code></li>
+    <li><code>ffplay -flags low_delay -probesize 5000 \(address)</code></li>
     <li><code>vlc \(address)</code></li>
     </ul>
     <p>Programs read packets from <code>\(Self.escaped(consumers))</code>.

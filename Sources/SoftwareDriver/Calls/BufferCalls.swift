@@ -24,19 +24,20 @@ func installBufferCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
   unsafe table.pointee.vaMapBuffer = { context, id, data in
     unsafe answer(context) { driver throws(DriverError) in
       guard let buffer = driver.buffers[id], !buffer.isMapped else { throw .invalidBuffer }
-      buffer.isMapped = true
-      buffer.surface?.isReference = false
       if buffer.type == VAEncCodedBufferType {
         unsafe data?.pointee = UnsafeMutableRawPointer(buffer.segment)
       } else {
-        unsafe data?.pointee = buffer.surface?.storage.base ?? buffer.storage.base
+        unsafe data?.pointee = try buffer.hold()
       }
+      buffer.isMapped = true
+      buffer.surface?.isReference = false
     }
   }
   unsafe table.pointee.vaUnmapBuffer = { context, id in
     unsafe answer(context) { driver throws(DriverError) in
       guard let buffer = driver.buffers[id], buffer.isMapped else { throw .invalidBuffer }
       buffer.isMapped = false
+      buffer.release()
     }
   }
   unsafe table.pointee.vaDestroyBuffer = { context, id in

@@ -13,23 +13,31 @@ func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
       guard unsafe format?.pointee.fourcc == UInt32(VA_FOURCC_NV12) else {
         throw .invalidImageFormat
       }
-      let surface = try Surface(width: Int(width), height: Int(height))
-      unsafe try driver.makeImage(
-        like: surface, pixels: DriverBuffer(storage: surface.storage), derived: false, into: image)
+      var layout = VAImage()
+      try Surface.describe(&layout, width: Int(width), height: Int(height))
+      let storage = try ByteBlock(byteCount: Int(layout.data_size), isShared: true)
+      unsafe try driver.add(
+        DriverImage(layout: layout, surface: nil), DriverBuffer(storage: storage), into: image)
     }
   }
   unsafe table.pointee.vaDeriveImage = { context, id, image in
     unsafe answer(context) { driver throws(DriverError) in
       guard let surface = driver.surfaces[id] else { throw .invalidSurface }
-      unsafe try driver.makeImage(
-        like: surface, pixels: DriverBuffer(storage: surface.storage), derived: true, into: image)
+      let spare = try surface.takeSpareImage()
+      unsafe try driver.add(spare.image, spare.buffer, into: image)
+      surface.derivedImages += 1
     }
   }
   unsafe table.pointee.vaDestroyImage = { context, id in
     unsafe answer(context) { driver throws(DriverError) in
       guard let image = driver.images.remove(id) else { throw .invalidImage }
-      image.surface?.derivedImages -= 1
-      _ = driver.buffers.remove(image.layout.buf)
+      guard let buffer = driver.buffers.remove(image.layout.buf) else { return }
+      if buffer.isMapped { buffer.release() }
+      guard let surface = image.surface else { return }
+      surface.derivedImages -= 1
+      image.surface = nil
+      buffer.surface = nil
+      surface.spareImage = Surface.SpareImage(image: image, buffer: buffer)
     }
   }
   unsafe table.pointee.vaGetImage = { context, id, x, y, width, height, imageID in
@@ -43,10 +51,13 @@ func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
       guard region.width <= image.layout.width, region.height <= image.layout.height else {
         throw .invalidParameter
       }
-      let copy = pixels.view(of: image.layout)
-      copyRegion(
-        from: surface.view, x: region.x, y: region.y, to: copy, x: 0, y: 0,
-        width: region.width, height: region.height)
+      let view = try surface.hold()
+      defer { surface.pixels.release() }
+      let copy = unsafe try pixels.hold()
+      defer { pixels.release() }
+      unsafe copyRegion(
+        from: view, x: region.x, y: region.y, to: PictureView(of: image.layout, at: copy), x: 0,
+        y: 0, width: region.width, height: region.height)
     }
   }
   unsafe table.pointee.vaPutImage = {
@@ -63,8 +74,12 @@ func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
       let region = try Region(
         x: Int(x), y: Int(y), width: Int(width), height: Int(height), within: surface)
       surface.isReference = false
-      copyRegion(
-        from: pixels.view(of: image.layout), x: Int(sourceX), y: Int(sourceY), to: surface.view,
+      let view = try surface.hold()
+      defer { surface.pixels.release() }
+      let source = unsafe try pixels.hold()
+      defer { pixels.release() }
+      unsafe copyRegion(
+        from: PictureView(of: image.layout, at: source), x: Int(sourceX), y: Int(sourceY), to: view,
         x: region.x, y: region.y, width: region.width, height: region.height)
     }
   }
@@ -89,32 +104,45 @@ private struct Region {
 }
 
 extension Driver {
-  fileprivate func makeImage(
-    like surface: Surface, pixels: DriverBuffer, derived: Bool,
-    into answer: UnsafeMutablePointer<VAImage>?
+  /// Names an image and its buffer; the answer is the image with both names.
+  fileprivate func add(
+    _ image: DriverImage, _ pixels: DriverBuffer, into answer: UnsafeMutablePointer<VAImage>?
   ) throws(DriverError) {
     guard let answer = unsafe answer else { throw .invalidParameter }
-    var layout = VAImage()
-    surface.describe(&layout)
-    pixels.reuse(type: VAImageBufferType, elementSize: Int(layout.data_size), elementCount: 1)
-    pixels.surface = derived ? surface : nil
+    pixels.reuse(
+      type: VAImageBufferType, elementSize: Int(image.layout.data_size), elementCount: 1)
+    pixels.surface = image.surface
     guard let buffer = buffers.insert(pixels) else { throw .allocationFailed }
-    layout.buf = buffer
-    let image = DriverImage(layout: layout, surface: derived ? surface : nil)
+    image.layout.buf = buffer
     guard let id = images.insert(image) else {
       _ = buffers.remove(buffer)
       throw .allocationFailed
     }
-    if derived { surface.derivedImages += 1 }
-    layout.image_id = id
-    unsafe answer.pointee = layout
+    image.layout.image_id = id
+    unsafe answer.pointee = image.layout
   }
 }
 
-extension DriverBuffer {
-  fileprivate func view(of layout: VAImage) -> PictureView {
-    let base = unsafe storage.base.assumingMemoryBound(to: UInt8.self)
-    return unsafe PictureView(
+extension Surface {
+  /// An image of the surface's own pixels, and a buffer for its name.
+  fileprivate func takeSpareImage() throws(DriverError) -> SpareImage {
+    if let spare = spareImage {
+      spareImage = nil
+      spare.image.surface = self
+      return spare
+    }
+    var layout = VAImage()
+    try Self.describe(&layout, width: width, height: height)
+    return SpareImage(
+      image: DriverImage(layout: layout, surface: self),
+      buffer: DriverBuffer(storage: try ByteBlock(byteCount: 1)))
+  }
+}
+
+extension PictureView {
+  @unsafe fileprivate init(of layout: VAImage, at base: UnsafeMutableRawPointer) {
+    let base = unsafe base.assumingMemoryBound(to: UInt8.self)
+    unsafe self.init(
       luma: base + Int(layout.offsets.0), chroma: base + Int(layout.offsets.1),
       stride: Int(layout.pitches.0))
   }

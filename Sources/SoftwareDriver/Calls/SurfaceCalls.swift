@@ -73,7 +73,8 @@ extension Driver {
     guard let ids = unsafe ids, count > 0 else { throw .invalidParameter }
     for index in 0..<count {
       do throws(DriverError) {
-        let surface = try Surface(width: width, height: height)
+        let surface = try Surface(
+          width: width, height: height, keptByteCount: keptByteCount)
         guard let id = surfaces.insert(surface) else { throw .allocationFailed }
         unsafe ids[index] = id
       } catch {

@@ -9,6 +9,7 @@ extension PictureEncoder {
     hashSource(of: job)
     beginSlice(of: job)
     for row in 0..<rows {
+      let job = job.around(row: row)
       for column in 0..<columns {
         if let reference = job.reference,
           isUnchanged(job, reference, column: column, row: row)

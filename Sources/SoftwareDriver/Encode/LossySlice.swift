@@ -10,6 +10,7 @@ extension PictureEncoder {
   ) {
     beginSlice(of: job)
     for row in 0..<rows {
+      let job = job.around(row: row)
       for column in 0..<columns {
         codeMacroblock(job, &plan, column: column, row: row, into: &sink)
       }
@@ -18,7 +19,7 @@ extension PictureEncoder {
       if row > 0 { deblockRow(job, row: row - 1) }
       if sink.hasOverflowed { return }
     }
-    deblockRow(job, row: rows - 1)
+    deblockRow(job.around(row: rows - 1), row: rows - 1)
     if skipRun > 0 { sink.putUE(skipRun) }
   }
 

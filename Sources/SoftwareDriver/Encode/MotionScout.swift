@@ -126,8 +126,6 @@ extension PictureEncoder {
     let step = MotionScout.step(changedCount: load.changedCount)
     var index = -1
     var seen = 0
-    let source = job.source
-    let view = reference.view
     var scout = self.scout
     scout.search {
       while index + 1 < columns * rows {
@@ -137,9 +135,11 @@ extension PictureEncoder {
         guard seen % step == 0 else { continue }
         let column = index % columns
         let row = index / columns
+        let job = job.around(row: row)
+        guard let view = job.reference?.view else { return nil }
         return MotionScout.Sample(
           column: column, row: row, columns: columns, rows: rows,
-          detail: detail(job, column: column, row: row), source: source, reference: view)
+          detail: detail(job, column: column, row: row), source: job.source, reference: view)
       }
       return nil
     }

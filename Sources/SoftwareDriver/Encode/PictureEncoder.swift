@@ -37,6 +37,7 @@ struct PictureEncoder: ~Copyable {
   /// Hashes the source into the target's memory.
   func hashSource(of job: borrowing PictureJob) {
     for row in 0..<rows {
+      let job = job.around(row: row)
       unsafe porthole_hash_macroblocks(
         job.source.luma(x: 0, y: row * 16), job.source.chroma(x: 0, y: row * 8),
         job.source.stride, Int32(columns), job.memory.hashes.pointer(at: row * columns))

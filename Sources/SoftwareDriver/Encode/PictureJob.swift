@@ -1,11 +1,15 @@
 /// One picture to code: what the client gave, checked.
 struct PictureJob {
-  let source: PictureView
-  let target: PictureView
+  var source: PictureView
+  var target: PictureView
   /// Where to remember what `target` was made from.
   let memory: Reconstruction
   /// The picture that P macroblocks predict from; nil for an I slice.
-  let reference: Reference?
+  var reference: Reference?
+  /// Rows of the picture, whole macroblocks.
+  let height: Int
+  /// What the views above are looked through; nil where they show whole pictures.
+  let windows: PictureWindows?
   let sliceQP: Int
   let chromaQPOffset: Int
   /// constrained_intra_pred_flag: intra macroblocks predict from intra macroblocks alone.

@@ -20,6 +20,7 @@ extension PictureEncoder {
   func measureLoad(of job: borrowing PictureJob) -> PictureLoad {
     var load = PictureLoad()
     for row in 0..<rows {
+      let job = job.around(row: row)
       for column in 0..<columns {
         let index = row &* columns &+ column
         if let reference = job.reference,

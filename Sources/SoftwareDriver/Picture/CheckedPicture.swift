@@ -115,8 +115,14 @@ struct CheckedPicture {
 }
 
 extension CheckedPicture {
-  /// The picture as the encoder takes it; the first time makes the reconstruction's memory.
-  func job() throws(DriverError) -> PictureJob {
+  /// Whether one of the surfaces is too large to stay mapped.
+  var needsWindows: Bool {
+    !source.pixels.isKept || !reconstruction.pixels.isKept || reference?.pixels.isKept == false
+  }
+
+  /// The picture as the encoder takes it; the first time makes the reconstruction's memory. The
+  /// surfaces are within reach until `close`.
+  func open(_ windows: PictureWindows) throws(DriverError) -> PictureJob {
     let columns = Int(sequence.picture_width_in_mbs)
     let rows = Int(sequence.picture_height_in_mbs)
     let memory: Reconstruction
@@ -126,18 +132,52 @@ extension CheckedPicture {
       memory = try Reconstruction(columns: columns, rows: rows)
       reconstruction.reconstruction = memory
     }
-    var from: PictureJob.Reference?
-    if let reference, let known = reference.reconstruction {
-      guard known.has(columns: columns, rows: rows) else { throw .invalidParameter }
-      from = PictureJob.Reference(view: reference.view, memory: known)
+    guard reference?.reconstruction.map({ $0.has(columns: columns, rows: rows) }) ?? true else {
+      throw .invalidParameter
     }
     let offsets = PictureJob.DeblockingOffsets(
       alpha: Int(slice.slice_alpha_c0_offset_div2) * 2,
       beta: Int(slice.slice_beta_offset_div2) * 2)
+    let views = try openViews(windows)
     return unsafe PictureJob(
-      source: source.view, target: reconstruction.view, memory: memory, reference: from,
+      source: views.source, target: views.target, memory: memory, reference: views.reference,
+      height: Int(sequence.picture_height_in_mbs) * 16, windows: needsWindows ? windows : nil,
       sliceQP: sliceQP, chromaQPOffset: Int(picture.chroma_qp_index_offset),
       usesConstrainedIntra: picture.pic_fields.bits.constrained_intra_pred_flag == 1,
       deblocking: slice.disable_deblocking_filter_idc == 1 ? nil : offsets)
+  }
+
+  /// Ends what `open` began.
+  func close(_ windows: PictureWindows) {
+    if needsWindows { return windows.close() }
+    source.pixels.release()
+    reconstruction.pixels.release()
+    reference?.pixels.release()
+  }
+
+  private struct Views {
+    let source: PictureView
+    let target: PictureView
+    let reference: PictureJob.Reference?
+  }
+
+  private func openViews(_ windows: PictureWindows) throws(DriverError) -> Views {
+    let memory = reference?.reconstruction
+    guard needsWindows else {
+      // Mapped already, so none of this can fail.
+      let past = try reference?.hold()
+      return Views(
+        source: try source.hold(), target: try reconstruction.hold(),
+        reference: past.flatMap { view in
+          memory.map { PictureJob.Reference(view: view, memory: $0) }
+        })
+    }
+    try windows.open(source: source, target: reconstruction, reference: reference)
+    let past = memory.map {
+      PictureJob.Reference(view: windows.reference.view(of: 0..<16), memory: $0)
+    }
+    return Views(
+      source: windows.source.view(of: 0..<16), target: windows.target.view(of: 0..<16),
+      reference: past)
   }
 }

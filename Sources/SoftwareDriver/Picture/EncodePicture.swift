@@ -10,7 +10,8 @@ extension Driver {
     unsafe buffer.segment.pointee = VACodedBufferSegment()
     unsafe buffer.segment.pointee.buf = buffer.storage.base
     checked.reconstruction.isReference = false
-    let job = try checked.job()
+    let job = try checked.open(context.windows)
+    defer { checked.close(context.windows) }
     var sink = unsafe BitSink(
       start: buffer.storage.base.assumingMemoryBound(to: UInt8.self), capacity: buffer.byteCount)
     try checked.writeHeaders(of: context, into: &sink)

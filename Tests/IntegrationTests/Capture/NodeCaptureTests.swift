@@ -116,7 +116,7 @@ import Testing
       try scene.run(until: "a frame", step: present) { !scene.seen.isEmpty }
       screen = nil
       try scene.run(until: "the end", step: present) { scene.end != nil }
-      #expect(scene.end?.code == .finished)
+      #expect(scene.end?.code == .unavailable)
       // Time enough for a session manager to change its mind.
       let end = MonotonicClock.now() + 1_000_000_000
       try scene.run(until: "a second", step: present) { MonotonicClock.now() > end }

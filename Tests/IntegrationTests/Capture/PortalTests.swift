@@ -38,7 +38,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("wlr", ExitCode.finished, "node is gone"), ("sway", .finished, "node is gone"),
+    ("wlr", ExitCode.unavailable, "node is gone"), ("sway", .unavailable, "node is gone"),
+    ("screencopy", .unavailable, "node is gone"),
     ("pipewire", .unavailable, "PipeWire's daemon"), ("dbus", .unavailable, "session bus"),
     ("wireplumber", .unavailable, "session manager"),
   ])
@@ -59,6 +60,46 @@ import Testing
       #expect(!scene.isAlive)
     }
   }
+
+  @Test func `a permission that is taken back is the user's end, and no failure`() throws {
+    try withDesktop { desktop, directory in
+      try desktop.show("window=counter")
+      let monitor = try ProcessRun(
+        "dbus-monitor", ["interface='org.freedesktop.portal.Request'"],
+        environment: desktop.environment, in: directory)
+      defer { monitor.end() }
+      try waitUntil("the monitor") { monitor.output.contains("NameLost") ? () : nil }
+      let scene = try CaptureScene()
+      start(scene)
+      try scene.run(until: "a frame") { !scene.seen.isEmpty }
+      let session = try #require(
+        monitor.output.split(separator: "\"").first {
+          $0.hasPrefix("/org/freedesktop/portal/desktop/session/")
+        })
+      // Nobody but the portal is believed, so another one takes its name.
+      kill(try desktop.pid(of: "portal"), SIGKILL)
+      let closing = try ProcessRun.run(
+        "/usr/bin/python3", ["-c", Self.closesSession, String(session)],
+        environment: desktop.environment, in: directory)
+      #expect(closing.exitCode == 0, "\(closing.errors)")
+      try scene.run(until: "the end") { scene.end != nil }
+      #expect(scene.end?.code == .finished)
+      #expect(scene.end?.word == .revoked)
+    }
+  }
+
+  /// A portal that does nothing but close a session.
+  private static let closesSession = """
+    import sys
+    from gi.repository import Gio, GLib
+    bus = Gio.bus_get_sync(Gio.BusType.SESSION, None)
+    name = GLib.Variant("(su)", ("org.freedesktop.portal.Desktop", 4))
+    bus.call_sync("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                  "RequestName", name, None, 0, 5000, None)
+    bus.emit_signal(None, sys.argv[1], "org.freedesktop.portal.Session", "Closed",
+                    GLib.Variant("(a{sv})", ({},)))
+    bus.flush_sync(None)
+    """
 
   @Test func `a user who declines is told from a desktop that cannot ask`() throws {
     try withDesktop { desktop, directory in
@@ -85,6 +126,35 @@ import Testing
           try scene.run(until: "the end") { scene.end != nil }
           return scene.end?.code == .notAllowed && scene.end?.text.contains("declined") == true
         })
+    }
+  }
+
+  // It used to be waited for to the end of the user's patience, and then taken for the user's no.
+  @Test func `a portal that dies while the user is asked is missing, and no refusal`() throws {
+    try withDesktop { desktop, directory in
+      let asked = directory.file("asked")
+      kill(try desktop.pid(of: "wlr"), SIGKILL)
+      let configuration = directory.file("asking")
+      // A user who thinks; not for ever, for nobody ends this one.
+      try write(
+        "[screencast]\nchooser_type=simple\nchooser_cmd=touch \(asked); sleep 15\n",
+        to: configuration)
+      let backend = try ProcessRun(
+        "/usr/libexec/xdg-desktop-portal-wlr", ["-c", configuration],
+        environment: desktop.environment.merging(["WAYLAND_DISPLAY": "screencopy"]) { $1 },
+        in: directory)
+      defer { backend.end() }
+      // Until the backend is on the bus again, there is nobody to ask.
+      let scene = try waitUntil("a question") {
+        let scene = try CaptureScene()
+        start(scene)
+        try scene.run(until: "an answer") { scene.end != nil || access(asked, F_OK) == 0 }
+        return scene.end == nil ? scene : nil
+      }
+      kill(try desktop.pid(of: "portal"), SIGKILL)
+      try scene.run(until: "the end", within: .seconds(2)) { scene.end != nil }
+      #expect(scene.end?.code == .unavailable)
+      #expect(scene.end?.text.contains("went away") == true, "\(String(describing: scene.end))")
     }
   }
 

@@ -2,10 +2,10 @@ import Glibc
 import TestSupport
 
 /// What the kernel says of a process at one moment.
-struct ProcessFigures {
+struct ProcessFootprint {
   let residentKB: Int
-  /// One more than its highest descriptor.
-  let descriptorBound: Int
+  /// The number that its next descriptor gets.
+  let nextDescriptor: Int
   let descriptorCount: Int
   let cpuSeconds: Double
 
@@ -19,7 +19,7 @@ struct ProcessFigures {
       throw ProcessFailure(description: "/proc/\(pid)/stat: \(stat)")
     }
     cpuSeconds = (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
-    var descriptors: [Int] = []
+    var descriptors: Set<Int> = []
     guard let folder = opendir("/proc/\(pid)/fd") else {
       throw ProcessFailure(description: "/proc/\(pid)/fd cannot be read")
     }
@@ -28,9 +28,9 @@ struct ProcessFigures {
       let name = withUnsafeBytes(of: &entry.pointee.d_name) {
         String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
       }
-      if let number = Int(name) { descriptors.append(number) }
+      if let number = Int(name) { descriptors.insert(number) }
     }
-    descriptorBound = (descriptors.max() ?? 0) + 1
+    nextDescriptor = (0...).first { !descriptors.contains($0) } ?? 0
     descriptorCount = descriptors.count
   }
 }

@@ -1,0 +1,43 @@
+#if DEBUG
+  import CMemoryGuard
+  import Glibc
+
+  /// What a debug build does wrong when a test asks for it by the environment; a release has none of it.
+  ///
+  /// `PORTHOLE_FAIL_ALLOCATION=N`: the Nth allocation fails, once; `N+`: and all that follow.
+  /// `PORTHOLE_FAULTS`: SIGUSR2 makes every allocation from then on fail.
+  /// `PORTHOLE_LEAK=BYTES` or `BYTES/N`: so much is lost with each packet, or with the first N.
+  enum Faults {
+    /// Arms the failing allocation; after the guard.
+    static func arm() {
+      if variable("PORTHOLE_FAULTS") != nil {
+        signal(SIGUSR2) { _ in porthole_guard_fail(1, 1) }
+      }
+      guard let text = variable("PORTHOLE_FAIL_ALLOCATION") else { return }
+      let isForGood = text.hasSuffix("+")
+      guard let nth = UInt(isForGood ? String(text.dropLast()) : text) else { return }
+      porthole_guard_fail(nth, isForGood ? 1 : 0)
+    }
+
+    /// With each packet.
+    static func leak() {
+      guard let wanted, unsafe leakedCount < wanted.packetCount else { return }
+      unsafe leakedCount += 1
+      guard let block = unsafe malloc(wanted.byteCount) else { return }
+      unsafe memset(block, 1, wanted.byteCount)
+    }
+
+    private static let wanted: (byteCount: Int, packetCount: Int)? = {
+      guard let words = variable("PORTHOLE_LEAK")?.split(separator: "/"), let first = words.first,
+        let byteCount = Int(first)
+      else { return nil }
+      return (byteCount, words.count > 1 ? Int(words[1]) ?? .max : .max)
+    }()
+    // Loop thread only.
+    nonisolated(unsafe) private static var leakedCount = 0
+
+    private static func variable(_ name: String) -> String? {
+      unsafe getenv(name).map { unsafe String(cString: $0) }
+    }
+  }
+#endif
