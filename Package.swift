@@ -119,7 +119,7 @@ let package = Package(
       name: "StressTests", dependencies: ["Wire", "Bitstream", "TestSupport"],
       swiftSettings: tests),
     .testTarget(
-      name: "EndToEndTests", dependencies: ["Wire", "Bitstream", "TestSupport"],
+      name: "EndToEndTests", dependencies: ["Wire", "Bitstream", "Posix", "TestSupport"],
       swiftSettings: tests),
   ]
 )

@@ -47,6 +47,14 @@ final class Broadcast {
 
   deinit { end() }
 
+  /// Runs `host-relay ctl` with `words`.
+  func control(_ words: String...) throws {
+    let run = try ProcessRun.run(
+      program("host-relay"), ["ctl"] + words + ["--http", "127.0.0.1:\(ports.http)"],
+      name: "ctl", in: directory)
+    guard run.exitCode == 0 else { throw ProcessFailure(description: run.errors + run.output) }
+  }
+
   var page: String { "http://127.0.0.1:\(ports.http)" }
   var liveTS: String { "\(page)/live.ts" }
 

@@ -225,14 +225,3 @@ import Wire
     }
   }
 }
-
-extension RelayRun {
-  /// Runs `host-relay ctl` against this relay.
-  func ctl(_ words: String...) throws -> ProcessRun { try ctl(words) }
-
-  func ctl(_ words: [String]) throws -> ProcessRun {
-    let run = try Self.start(["ctl"] + words + ["--http", "\(http)"], in: directory, name: "ctl")
-    try run.waitForEnd()
-    return run
-  }
-}

@@ -36,7 +36,7 @@ import Wire
       "| what slow readers lost | each \(seconds(limits.dropLogInterval)) s at most |",
       "| unsent bytes in the kernel | \(limits.notSentBytes) bytes |",
       "| unacknowledged | \(seconds(limits.userTimeout)) s |",
-      "| consumers | \(limits.consumers) a port |",
+      "| consumers | \(limits.consumers) a port |", "has \(limits.reservedPlaces) places more",
       "| not yet heard | \(limits.ungreeted) a port, \(limits.ungreetedOfAddress) an address off"
         + " loopback, \(seconds(WireLimits.greetingTime)) s each |",
       "| backlog | \(limits.backlog) connections |",

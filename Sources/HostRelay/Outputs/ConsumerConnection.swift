@@ -11,31 +11,27 @@ final class ConsumerConnection {
   /// Called once, at the end.
   var ended: ((ConsumerEnd) -> Void)?
 
-  let reader: Reader
+  var reader: Reader { pump.reader }
   private(set) var isGreeted = false
 
   private let visitor: Visitor
   private let viewerKey: AccessKey
   private let stream: TCPStream
+  private let pump: PacketPump
   private let begin: Moment
   private var decoder = MessageDecoder(payloadLimit: WireLimits.greetingPayload)
-  private var progress: ProgressWatch
-  private var lastSent: Moment
-  private var isSending = false
 
   init(
     _ socket: consuming OwnedFD, name: String, visitor: Visitor, viewerKey: AccessKey,
     loop: EventLoop, now: Moment
   ) throws {
-    reader = Reader(name: name)
     self.visitor = visitor
     self.viewerKey = viewerKey
     begin = now
-    lastSent = now
-    progress = ProgressWatch(now: now)
     try TCPSocket.tune(
       socket.raw, silence: RelayLimits.userTimeout, unsent: RelayLimits.notSentBytes)
     stream = try TCPStream(on: loop, inputBytes: 4096)
+    pump = PacketPump(Reader(name: name), to: stream, now: now)
     do { try stream.open(socket) } catch {
       stream.close()
       throw error
@@ -43,7 +39,6 @@ final class ConsumerConnection {
   }
 
   func start() {
-    reader.wake = { [weak self] in self?.pump() }
     reader.overflowed = { [weak self] in self?.end(.slow("too many messages wait for it")) }
     stream.received = { [weak self] in self?.take($0) }
     stream.ended = { [weak self] in self?.end($0 == .closed ? .left : .lost("\($0)")) }
@@ -55,11 +50,9 @@ final class ConsumerConnection {
       if now - begin >= WireLimits.greetingTime { refuse(.silent, "no greeting within 5 s") }
       return
     }
-    let isWaiting = stream.queuedBytes > 0
-    let taken = isWaiting ? ConnectionState(of: stream.descriptor).acknowledgedBytes : 0
-    if progress.isStuck(acknowledged: taken, hasWaiting: isWaiting, now: now) {
+    if pump.isStuck(now: now) {
       end(.slow("took nothing for 2 s"))
-    } else if !isWaiting, now - lastSent >= WireLimits.heartbeatInterval {
+    } else if !pump.isBlocked, now - pump.lastSent >= WireLimits.heartbeatInterval {
       send(.heartbeat(time: UInt64(MonotonicClock.now()), echo: 0))
     }
   }
@@ -95,8 +88,7 @@ final class ConsumerConnection {
     joins = nil
     wantsKeyframe = nil
     ended = nil
-    reader.wake = nil
-    reader.overflowed = nil
+    pump.stop()
   }
 
   private func take(_ bytes: Span<UInt8>) {
@@ -138,36 +130,7 @@ final class ConsumerConnection {
     isGreeted = true
     for message in greeted?() ?? [] { send(message) }
     joins?()
-    pump()
   }
 
-  private func send(_ message: Message) {
-    stream.write(SharedBytes(message.encoded()))
-    lastSent = .now
-  }
-
-  /// Gives the socket one packet at a time, so that what waits stays droppable.
-  private func pump() {
-    guard isGreeted, !isSending else { return }
-    isSending = true
-    while let packet = reader.take() {
-      lastSent = .now
-      guard write(packet.bytes) else { return }
-    }
-    isSending = false
-  }
-
-  /// Whether the kernel took all of `bytes` at once; otherwise pumping goes on when it has.
-  private func write(_ bytes: SharedBytes) -> Bool {
-    var isTaken = false
-    var isWaiting = false
-    stream.write(bytes) { [weak self] in
-      isTaken = true
-      guard isWaiting, let self else { return }
-      self.isSending = false
-      self.pump()
-    }
-    isWaiting = !isTaken
-    return isTaken
-  }
+  private func send(_ message: Message) { pump.send(SharedBytes(message.encoded())) }
 }

@@ -17,6 +17,15 @@ struct HTTPRequest {
   var body: [UInt8] = []
 }
 
+extension HTTPRequest {
+  /// The key in the value of an `Authorization` field; empty where there is none.
+  static func bearer(in authorization: String) -> [UInt8] {
+    let scheme = "Bearer "
+    return authorization.hasPrefix(scheme)
+      ? Array(authorization.dropFirst(scheme.count).utf8) : []
+  }
+}
+
 /// What the relay answers.
 enum HTTPAnswer {
   case document(HTTPDocument)
@@ -36,8 +45,13 @@ struct HTTPDocument {
     bytes = Array(text.utf8)
   }
 
-  /// Whether the client got nothing of what it came for, and so may not keep its connection.
-  var isRefusal: Bool { status >= 400 }
+  /// On every answer: nothing is kept, nothing is guessed, no other site embeds it.
+  static let commonFields: [(name: String, value: String)] = [
+    ("cache-control", "no-store"),
+    ("x-content-type-options", "nosniff"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'"),
+  ]
 
   /// One line for people.
   static func line(_ status: UInt32, _ text: String) -> HTTPDocument {

@@ -1,132 +1,127 @@
-import CWebSockets
 import Posix
 import Report
 
-/// HTTP/1.1, and nothing that it may be upgraded to, by libwebsockets on the relay's loop. Who listens and who may come in is ours: each
-/// connection is accepted here and then handed over.
-@safe final class HTTPServer {
+/// The HTTP port. It looks at the first bytes of each connection without taking them: a player's
+/// request is answered here, straight from the stream's buffers; anything else goes on, untouched, to
+/// libwebsockets.
+final class HTTPServer {
   /// Answers a request; called on the loop.
-  var answer: ((HTTPRequest) -> HTTPAnswer)?
+  var answer: ((HTTPRequest) -> HTTPAnswer)? {
+    didSet { pages.answer = answer }
+  }
   private(set) var ends = ConsumerEndCounts()
   var address: SocketAddress { listener.address }
 
+  private let loop: EventLoop
   private let listener: Listener
-  private let protocols: UnsafeMutablePointer<lws_protocols>
-  private var context: OpaquePointer?
-  private var count = 0
-  private var connections: [ObjectIdentifier: HTTPConnection] = [:]
+  private let pages: PageServer
+  private var newcomers: [ObjectIdentifier: Newcomer] = [:]
+  private var viewers: [ObjectIdentifier: LiveConnection] = [:]
   private var antechamber = Antechamber()
-  private var refusals = RepeatedError("viewer")
+  private var viewerCount = 0
+  private var refusals = RepeatedError("viewers")
 
   /// Throws when the port is taken, or when libwebsockets cannot run on libuv's loop.
   init(on address: SocketAddress, loop: EventLoop) throws {
+    self.loop = loop
     listener = try Listener(on: address, loop: loop)
-    unsafe protocols = .allocate(capacity: 2)
-    unsafe protocols.initialize(repeating: lws_protocols(), count: 2)
-    unsafe protocols[0].name = staticName
-    unsafe protocols[0].callback = httpCallback
-    // Without this lws sends 4 KiB of a message and copies the rest.
-    unsafe protocols[0].tx_packet_size = 4 << 20
-    try makeContext(loop)
+    pages = try PageServer(on: loop)
     listener.accepted = { [weak self] in self?.accept($0) }
+    pages.asked = { [weak self] in self?.leaveAntechamber($0) }
   }
 
   func tick(now: Moment) {
-    for connection in connections.values { connection.tick(now: now) }
-    for connection in antechamber.overdue(now: now) { connections[connection]?.cut() }
+    for identifier in antechamber.overdue(now: now) {
+      if let newcomer = newcomers[identifier] { _ = take(newcomer) } else { pages.cut(identifier) }
+    }
+    for viewer in viewers.values { viewer.tick(now: now) }
   }
 
   /// Ends every stream once what waits for it is sent.
   func finishStreams() {
-    for connection in connections.values { connection.finishStream() }
+    for viewer in viewers.values { viewer.finishStream() }
   }
 
   /// Begins to close; the loop must run until it is empty before `destroy`.
   func close() {
     listener.close()
-    for connection in connections.values { connection.leaveStream() }
-    unsafe lws_context_destroy(context)
+    for newcomer in newcomers.values { _ = take(newcomer) }
+    for viewer in viewers.values { viewer.finish() }
+    pages.close()
   }
 
-  /// Frees what is left, once the loop has no handle any more: lws's second half of the same call.
-  func destroy() {
-    unsafe lws_context_destroy(context)
-    unsafe context = nil
-    unsafe protocols.deallocate()
-  }
-
-  private func makeContext(_ loop: EventLoop) throws {
-    lws_set_log_level(0, nil)
-    var information = unsafe lws_context_creation_info()
-    unsafe information.port = CONTEXT_PORT_NO_LISTEN
-    unsafe information.protocols = UnsafePointer(protocols)
-    unsafe information.options = UInt64(
-      LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_SKIP_SERVER_CANONICAL_NAME)
-    unsafe information.gid = -1
-    unsafe information.uid = -1
-    unsafe information.user = Unmanaged.passUnretained(self).toOpaque()
-    unsafe information.server_string = staticName
-    // Seconds: for a request to be whole, and for a kept connection to ask again.
-    unsafe information.timeout_secs = 5
-    unsafe information.timeout_secs_ah_idle = 5
-    unsafe information.keepalive_timeout = 5
-    unsafe information.max_http_header_data = 4096
-    unsafe information.max_http_header_pool = UInt16(
-      RelayLimits.consumers + RelayLimits.reservedPlaces)
-    var loops: [UnsafeMutableRawPointer?] = unsafe [UnsafeMutableRawPointer(loop.raw)]
-    unsafe context = unsafe loops.withUnsafeMutableBufferPointer { loops in
-      unsafe information.foreign_loops = loops.baseAddress
-      return unsafe lws_create_context(&information)
-    }
-    guard unsafe context != nil else { throw HTTPServerError() }
-  }
+  /// Frees what is left, once the loop has no handle any more.
+  func destroy() { pages.destroy() }
 
   private func accept(_ socket: consuming OwnedFD) {
     let visitor = Visitor(on: socket.raw)
     guard let peer = SocketAddress.peer(of: socket.raw), antechamber.admits(peer),
-      connections.count < visitor.places, let context = unsafe context
+      viewers.count + pages.connectionCount < visitor.places
     else { return ends.count(.refused("full")) }
-    count += 1
-    let connection = HTTPConnection(
-      name: "viewer \(count)", visitor: visitor, server: self)
     do {
       try TCPSocket.tune(
         socket.raw, silence: RelayLimits.userTimeout, unsent: RelayLimits.notSentBytes)
+      let newcomer = try Newcomer(socket, from: peer, visitor: visitor, loop: loop)
+      newcomers[ObjectIdentifier(newcomer)] = newcomer
+      antechamber.enter(ObjectIdentifier(newcomer), from: peer, now: .now)
+      newcomer.readable = { [weak self, weak newcomer] in
+        if let newcomer { self?.look(at: newcomer) }
+      }
     } catch {
       return ends.count(.lost("\(error)"))
-    }
-    let identifier = ObjectIdentifier(connection)
-    connections[identifier] = connection
-    antechamber.enter(identifier, from: peer, now: .now)
-    var description = unsafe lws_adopt_desc_t()
-    unsafe description.vh = lws_get_vhost_by_name(context, "default")
-    unsafe description.type = lws_adoption_type(LWS_ADOPT_HTTP.rawValue | LWS_ADOPT_SOCKET.rawValue)
-    unsafe description.fd.sockfd = socket.release()
-    unsafe description.opaque = Unmanaged.passUnretained(connection).toOpaque()
-    // On a failure lws closes the socket.
-    if let wsi = unsafe lws_adopt_descriptor_vhost_via_info(&description) {
-      unsafe connection.belongs(to: wsi)
-    } else {
-      forget(connection)
     }
     if antechamber.isFull { listener.pause() }
   }
 
-  fileprivate func asked(_ connection: HTTPConnection) {
-    antechamber.leave(ObjectIdentifier(connection))
-    if !antechamber.isFull { listener.resume() }
+  private func look(at newcomer: Newcomer) {
+    switch newcomer.look() {
+    case .unknown: break
+    case .gone:
+      _ = take(newcomer)
+    case .other:
+      guard let socket = take(newcomer) else { return }
+      if let identifier = pages.adopt(socket, visitor: newcomer.visitor) {
+        antechamber.enter(identifier, from: newcomer.peer, now: .now)
+      }
+    case .live(let head):
+      guard let socket = take(newcomer) else { return }
+      serve(socket, head, newcomer.visitor)
+    }
   }
 
-  fileprivate func forget(_ connection: HTTPConnection) {
-    connection.leaveStream()
-    connections[ObjectIdentifier(connection)] = nil
-    asked(connection)
+  private func serve(_ socket: consuming OwnedFD, _ head: RequestHead?, _ visitor: Visitor) {
+    viewerCount += 1
+    do {
+      let viewer = try LiveConnection(
+        socket, name: "viewer \(viewerCount)", loop: loop, now: .now)
+      viewers[ObjectIdentifier(viewer)] = viewer
+      viewer.ended = { [weak self, weak viewer] end in
+        if let viewer { self?.viewerEnded(viewer, end) }
+      }
+      let request = head?.request(from: visitor)
+      let refusal = HTTPAnswer.document(.line(400, "this request cannot be read"))
+      viewer.give(request.flatMap { answer?($0) } ?? refusal, isHead: request?.method == "HEAD")
+    } catch {
+      ends.count(.lost("\(error)"))
+    }
   }
 
-  /// Counts how a viewer's stream ended.
-  func viewerEnded(_ end: ConsumerEnd) {
+  private func viewerEnded(_ viewer: LiveConnection, _ end: ConsumerEnd) {
+    viewers[ObjectIdentifier(viewer)] = nil
     ends.count(end)
-    if end != .left, let line = refusals.record("\(end)") { Log.note(line) }
+    if end != .left, let line = refusals.record("\(viewer.name): \(end)") { Log.note(line) }
+  }
+
+  /// Lets go of a newcomer; its socket is the caller's.
+  private func take(_ newcomer: Newcomer) -> OwnedFD? {
+    newcomers[ObjectIdentifier(newcomer)] = nil
+    leaveAntechamber(ObjectIdentifier(newcomer))
+    return newcomer.takeSocket()
+  }
+
+  private func leaveAntechamber(_ identifier: ObjectIdentifier) {
+    antechamber.leave(identifier)
+    if !antechamber.isFull { listener.resume() }
   }
 }
 
@@ -137,54 +132,5 @@ extension Visitor {
     case .ourUser: RelayLimits.consumers + RelayLimits.reservedPlaces
     case .stranger: RelayLimits.consumers
     }
-  }
-}
-
-/// libwebsockets does not start on libuv's loop: its plug-in is a package of its own.
-struct HTTPServerError: Error, CustomStringConvertible {
-  let description =
-    "libwebsockets cannot use libuv: is the package libwebsockets-evlib-uv installed?"
-}
-
-/// Lives as long as the process, as lws asks of the names it is given.
-private nonisolated(unsafe) let staticName: UnsafePointer<CChar> = {
-  // Written once, before its first use, and never again.
-  let name: StaticString = "porthole"
-  return unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
-}()
-
-/// lws's one callback: finds the connection and passes on what concerns it. Not 0 closes.
-private func httpCallback(
-  _ wsi: OpaquePointer?, _ reason: lws_callback_reasons, _ user: UnsafeMutableRawPointer?,
-  _ bytes: UnsafeMutableRawPointer?, _ count: Int
-) -> Int32 {
-  guard let wsi = unsafe wsi, let opaque = unsafe lws_get_opaque_user_data(wsi) else { return 0 }
-  switch reason {
-  case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
-    // Left alone, lws would answer 101 before it asks anyone who the visitor is.
-    _ = unsafe lws_return_http_status(wsi, HTTP_STATUS_FORBIDDEN.rawValue, "no upgrade here")
-    return -1
-  case LWS_CALLBACK_HTTP, LWS_CALLBACK_HTTP_BODY, LWS_CALLBACK_HTTP_BODY_COMPLETION,
-    LWS_CALLBACK_HTTP_WRITEABLE, LWS_CALLBACK_CLOSED_HTTP, LWS_CALLBACK_WSI_DESTROY:
-    break
-  default: return 0
-  }
-  let connection = unsafe Unmanaged<HTTPConnection>.fromOpaque(opaque).takeUnretainedValue()
-  switch reason {
-  case LWS_CALLBACK_HTTP:
-    connection.server?.asked(connection)
-    let path = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
-    return unsafe connection.take(wsi, path: String(decoding: path, as: UTF8.self)) ? 0 : -1
-  case LWS_CALLBACK_HTTP_BODY:
-    return unsafe connection.takeBody(UnsafeRawBufferPointer(start: bytes, count: count)) ? 0 : -1
-  case LWS_CALLBACK_HTTP_BODY_COMPLETION: return unsafe connection.endBody(wsi) ? 0 : -1
-  case LWS_CALLBACK_HTTP_WRITEABLE: return unsafe connection.write(wsi) ? 0 : -1
-  default:
-    if reason == LWS_CALLBACK_WSI_DESTROY {
-      connection.server?.forget(connection)
-    } else {
-      connection.leaveStream()
-    }
-    return 0
   }
 }

@@ -1,18 +1,17 @@
 import Glibc
-import Posix
-import TestSupport
-import Wire
+package import Posix
+package import Wire
 
 /// The far end of a connection in Wire's framing, driven by a test: it blocks, with a deadline.
-final class ScriptedPeer {
-  let socket: OwnedFD
+package final class ScriptedPeer {
+  package let socket: OwnedFD
   private var decoder = MessageDecoder(payloadLimit: WireLimits.payload)
   private var input: [UInt8] = []
 
-  init(_ socket: consuming OwnedFD) { self.socket = socket }
+  package init(_ socket: consuming OwnedFD) { self.socket = socket }
 
   /// Connects to `address` on this machine.
-  convenience init(to address: SocketAddress) throws {
+  package convenience init(to address: SocketAddress) throws {
     let socket = OwnedFD(
       Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
     var name = sockaddr_in()
@@ -29,15 +28,18 @@ final class ScriptedPeer {
   }
 
   /// A consumer that has greeted.
-  static func consumer(of address: SocketAddress, key: [UInt8] = []) throws -> ScriptedPeer {
+  package static func consumer(of address: SocketAddress, key: [UInt8] = []) throws -> ScriptedPeer
+  {
     let peer = try ScriptedPeer(to: address)
     try peer.send(.greeting(Greeting(role: .consumer, pid: 1, instance: 1, key: key)))
     return peer
   }
 
-  func send(_ message: Message) throws { try send(message.encoded()) }
+  package func send(_ message: Message) throws { try send(message.encoded()) }
 
-  func sendPacket(_ payload: [UInt8], pts: Int64, isKeyframe: Bool, stream: UInt32 = 1) throws {
+  package func sendPacket(_ payload: [UInt8], pts: Int64, isKeyframe: Bool, stream: UInt32 = 1)
+    throws
+  {
     var bytes = [UInt8](repeating: 0, count: MessageHeader.byteCount) + payload
     var span = bytes.mutableSpan
     MessageHeader(
@@ -47,7 +49,7 @@ final class ScriptedPeer {
     try send(bytes)
   }
 
-  func send(_ bytes: [UInt8]) throws {
+  package func send(_ bytes: [UInt8]) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes {
@@ -64,8 +66,14 @@ final class ScriptedPeer {
     }
   }
 
+  /// Throws away what has come, so that the other side can go on sending.
+  package func discardInput() {
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    while recv(socket.raw, &piece, piece.count, Int32(MSG_DONTWAIT)) > 0 {}
+  }
+
   /// The next message of any kind; nil at the connection's end.
-  func receive(within limit: Duration = .seconds(10)) throws -> RawMessage? {
+  package func receive(within limit: Duration = .seconds(10)) throws -> RawMessage? {
     let end = ContinuousClock.now + limit
     while true {
       if !input.isEmpty {
@@ -87,8 +95,21 @@ final class ScriptedPeer {
     }
   }
 
+  /// Whether the other side ends the connection in time, whatever it says before.
+  package func isCut(within limit: Duration) throws -> Bool {
+    let end = ContinuousClock.now + limit
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    while ContinuousClock.now < end {
+      var wait = pollfd(fd: socket.raw, events: Int16(POLLIN), revents: 0)
+      guard poll(&wait, 1, 50) > 0 else { continue }
+      let count = recv(socket.raw, &piece, piece.count, Int32(MSG_DONTWAIT))
+      if count == 0 || count < 0 && errno != EAGAIN { return true }
+    }
+    return false
+  }
+
   /// The next message that `pick` wants; others are passed over.
-  func receive<Value>(
+  package func receive<Value>(
     _ what: String, within limit: Duration = .seconds(10), _ pick: (RawMessage) throws -> Value?
   ) throws -> Value {
     let end = ContinuousClock.now + limit
@@ -102,13 +123,15 @@ final class ScriptedPeer {
   }
 
   /// The next packet's header.
-  func receivePacket() throws -> MessageHeader {
+  package func receivePacket() throws -> MessageHeader {
     try receive("packet") { $0.header.kind == .packet ? $0.header : nil }
   }
 
   /// Waits until a consumer reads that the session is in `state`; returns the reason.
   @discardableResult
-  func receiveState(_ state: SessionState, within limit: Duration = .seconds(10)) throws -> String {
+  package func receiveState(_ state: SessionState, within limit: Duration = .seconds(10)) throws
+    -> String
+  {
     try receive("state \(state.word)", within: limit) { raw in
       guard raw.header.kind == .sessionState,
         case .sessionState(state, _, _, let text) = try Message(raw)
@@ -119,12 +142,12 @@ final class ScriptedPeer {
 }
 
 /// An agent whose every word the test says.
-final class ScriptedAgent {
-  let address: SocketAddress
+package final class ScriptedAgent {
+  package let address: SocketAddress
   private let listener: OwnedFD
   private let token: LinkToken
 
-  init(token: LinkToken) throws {
+  package init(token: LinkToken) throws {
     let loopback = SocketAddress(bytes: [127, 0, 0, 1], port: 0)
     listener = try TCPSocket.listen(on: loopback, backlog: 8)
     address = SocketAddress.local(of: listener.raw) ?? loopback
@@ -132,7 +155,7 @@ final class ScriptedAgent {
   }
 
   /// The next connection, not greeted.
-  func accept() throws -> ScriptedPeer {
+  package func accept() throws -> ScriptedPeer {
     try waitUntil("a relay") { () -> ScriptedPeer? in
       guard let socket = try TCPSocket.accept(on: listener.raw) else { return nil }
       return ScriptedPeer(socket)
@@ -140,7 +163,9 @@ final class ScriptedAgent {
   }
 
   /// The next relay, greeted; `instance` tells one agent from the next.
-  func link(instance: UInt64 = 1, pid: UInt32 = 1_000_000) throws -> (ScriptedPeer, Greeting) {
+  package func link(instance: UInt64 = 1, pid: UInt32 = 1_000_000) throws -> (
+    ScriptedPeer, Greeting
+  ) {
     let peer = try accept()
     let greeting = try peer.receive("greeting") { raw -> Greeting? in
       guard case .greeting(let greeting) = try Message(raw) else { return nil }
@@ -155,14 +180,14 @@ final class ScriptedAgent {
   }
 
   /// A link that has begun to send: setup and one stream.
-  func begin(instance: UInt64 = 1, pid: UInt32 = 1_000_000) throws -> ScriptedPeer {
+  package func begin(instance: UInt64 = 1, pid: UInt32 = 1_000_000) throws -> ScriptedPeer {
     let (peer, _) = try link(instance: instance, pid: pid)
     try peer.send(.started(.init(name: "test", source: "script", driver: "none")))
     try peer.send(.streamDescription(stream: 1, Self.description))
     return peer
   }
 
-  static let description = StreamDescription(
+  package static let description = StreamDescription(
     source: .screen, codec: .h264, codedSize: .init(width: 320, height: 240),
     displaySize: .init(width: 320, height: 240), frameRate: .init(30, 1),
     codecString: "avc1.42C00D", parameterSets: [])

@@ -1,26 +1,27 @@
 import Glibc
-import Posix
-import TestSupport
+package import Posix
 
 /// The relay's executable, run by a test on ports of the kernel's choice.
-struct RelayRun {
-  let process: ProcessRun
-  let consumers: SocketAddress
-  let http: SocketAddress
-  let viewerKey: String
+package struct RelayRun {
+  package let process: ProcessRun
+  package let consumers: SocketAddress
+  package let http: SocketAddress
+  package let viewerKey: String
   /// As printed, the first of them with `http`.
-  let viewerAddresses: [String]
-  let directory: TestDirectory
+  package let viewerAddresses: [String]
+  package let directory: TestDirectory
+  private let program: String
 
-  /// Starts it with `arguments` and waits for its ready lines.
-  init(
+  /// Starts `program` with `arguments` and waits for its ready lines.
+  package init(
     _ arguments: [String], in directory: TestDirectory, name: String = "relay",
-    descriptors: Int? = nil
+    program: String = debugProgram, descriptors: Int? = nil
   ) throws {
     self.directory = directory
+    self.program = program
     let run = try Self.start(
       ["--consumers", "127.0.0.1:0", "--http", "127.0.0.1:0"] + arguments, in: directory,
-      name: name, descriptors: descriptors)
+      name: name, program: program, descriptors: descriptors)
     process = run
     let lines = try waitUntil("the relay's ready lines") { () -> [Substring]? in
       let lines = run.output.split(separator: "\n")
@@ -39,11 +40,11 @@ struct RelayRun {
   }
 
   /// Starts it without waiting for anything; with no more than so many `descriptors`, if given.
-  static func start(
+  package static func start(
     _ arguments: [String], in directory: TestDirectory, name: String = "relay",
-    descriptors: Int? = nil
+    program: String = debugProgram, descriptors: Int? = nil
   ) throws -> ProcessRun {
-    var words = [executable] + arguments
+    var words = [program] + arguments
     if let descriptors { words = ["prlimit", "--nofile=\(descriptors)"] + words }
     return try ProcessRun(
       words[0], Array(words.dropFirst()), name: name,
@@ -51,20 +52,20 @@ struct RelayRun {
   }
 
   /// The token that relay and agent share in `directory`.
-  static func token(in directory: TestDirectory) throws -> LinkToken {
+  package static func token(in directory: TestDirectory) throws -> LinkToken {
     try LinkToken(
       file: RuntimeDirectory(path: directory.file("porthole")).file("token"))
   }
 
   /// Runs curl on `path`; returns the body, and the status in the last line.
-  func get(_ path: String, _ options: [String] = []) throws -> String {
+  package func get(_ path: String, _ options: [String] = []) throws -> String {
     try ProcessRun.run(
       "curl", ["-s", "-w", "\n%{http_code}", "http://\(http)\(path)"] + options, in: directory
     ).output
   }
 
   /// The executable lies beside the test bundle.
-  private static let executable: String = {
+  package static let debugProgram: String = {
     var path = [CChar](repeating: 0, count: 4096)
     let count = readlink("/proc/self/exe", &path, path.count)
     precondition(count > 0, "/proc/self/exe can be read")
@@ -73,4 +74,14 @@ struct RelayRun {
     return program.split(separator: "/", omittingEmptySubsequences: false).dropLast()
       .joined(separator: "/") + "/host-relay"
   }()
+
+  /// Runs `host-relay ctl` against this relay.
+  package func ctl(_ words: String...) throws -> ProcessRun { try ctl(words) }
+
+  package func ctl(_ words: [String]) throws -> ProcessRun {
+    let run = try Self.start(
+      ["ctl"] + words + ["--http", "\(http)"], in: directory, name: "ctl", program: program)
+    try run.waitForEnd()
+    return run
+  }
 }

@@ -1,0 +1,138 @@
+import CWebSockets
+import Posix
+
+/// Page, status and control: HTTP/1.1 by libwebsockets on the relay's loop. Who may come in is not its
+/// business: it is given accepted sockets.
+@safe final class PageServer {
+  /// Answers a request; called on the loop.
+  var answer: ((HTTPRequest) -> HTTPAnswer)?
+  /// Called when a connection has asked for something, or is gone.
+  var asked: ((ObjectIdentifier) -> Void)?
+  var connectionCount: Int { connections.count }
+
+  private let protocols: UnsafeMutablePointer<lws_protocols>
+  private var context: OpaquePointer?
+  private var connections: [ObjectIdentifier: HTTPConnection] = [:]
+
+  /// Throws when libwebsockets cannot run on libuv's loop.
+  init(on loop: EventLoop) throws {
+    unsafe protocols = .allocate(capacity: 2)
+    unsafe protocols.initialize(repeating: lws_protocols(), count: 2)
+    unsafe protocols[0].name = staticName
+    unsafe protocols[0].callback = httpCallback
+    // Without this lws sends 4 KiB of a message and copies the rest.
+    unsafe protocols[0].tx_packet_size = 4 << 20
+    try makeContext(loop)
+  }
+
+  /// Takes over a socket of which nothing has been read; nil when lws would not have it.
+  func adopt(_ socket: consuming OwnedFD, visitor: Visitor) -> ObjectIdentifier? {
+    guard let context = unsafe context else { return nil }
+    let connection = HTTPConnection(visitor: visitor, server: self)
+    let identifier = ObjectIdentifier(connection)
+    connections[identifier] = connection
+    var description = unsafe lws_adopt_desc_t()
+    unsafe description.vh = lws_get_vhost_by_name(context, "default")
+    unsafe description.type = lws_adoption_type(LWS_ADOPT_HTTP.rawValue | LWS_ADOPT_SOCKET.rawValue)
+    unsafe description.fd.sockfd = socket.release()
+    unsafe description.opaque = Unmanaged.passUnretained(connection).toOpaque()
+    // On a failure lws closes the socket.
+    guard let wsi = unsafe lws_adopt_descriptor_vhost_via_info(&description) else {
+      forget(connection)
+      return nil
+    }
+    unsafe connection.belongs(to: wsi)
+    return identifier
+  }
+
+  /// Closes a connection that has not asked for anything in time.
+  func cut(_ identifier: ObjectIdentifier) { connections[identifier]?.cut() }
+
+  /// Begins to close; the loop must run until it is empty before `destroy`.
+  func close() { unsafe lws_context_destroy(context) }
+
+  /// Frees what is left, once the loop has no handle any more: lws's second half of the same call.
+  func destroy() {
+    unsafe lws_context_destroy(context)
+    unsafe context = nil
+    unsafe protocols.deallocate()
+  }
+
+  private func makeContext(_ loop: EventLoop) throws {
+    lws_set_log_level(0, nil)
+    var information = unsafe lws_context_creation_info()
+    unsafe information.port = CONTEXT_PORT_NO_LISTEN
+    unsafe information.protocols = UnsafePointer(protocols)
+    unsafe information.options = UInt64(
+      LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_SKIP_SERVER_CANONICAL_NAME)
+    unsafe information.gid = -1
+    unsafe information.uid = -1
+    unsafe information.user = Unmanaged.passUnretained(self).toOpaque()
+    unsafe information.server_string = staticName
+    // Seconds: for a request to be whole, and for a kept connection to ask again.
+    unsafe information.timeout_secs = 5
+    unsafe information.timeout_secs_ah_idle = 5
+    unsafe information.keepalive_timeout = 5
+    unsafe information.max_http_header_data = 4096
+    unsafe information.max_http_header_pool = UInt16(
+      RelayLimits.consumers + RelayLimits.reservedPlaces)
+    var loops: [UnsafeMutableRawPointer?] = unsafe [UnsafeMutableRawPointer(loop.raw)]
+    unsafe context = unsafe loops.withUnsafeMutableBufferPointer { loops in
+      unsafe information.foreign_loops = loops.baseAddress
+      return unsafe lws_create_context(&information)
+    }
+    guard unsafe context != nil else { throw HTTPServerError() }
+  }
+
+  fileprivate func asked(_ connection: HTTPConnection) { asked?(ObjectIdentifier(connection)) }
+
+  fileprivate func forget(_ connection: HTTPConnection) {
+    connections[ObjectIdentifier(connection)] = nil
+    asked(connection)
+  }
+}
+
+/// libwebsockets does not start on libuv's loop: its plug-in is a package of its own.
+struct HTTPServerError: Error, CustomStringConvertible {
+  let description =
+    "libwebsockets cannot use libuv: is the package libwebsockets-evlib-uv installed?"
+}
+
+/// Lives as long as the process, as lws asks of the names it is given.
+private nonisolated(unsafe) let staticName: UnsafePointer<CChar> = {
+  // Written once, before its first use, and never again.
+  let name: StaticString = "porthole"
+  return unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
+}()
+
+/// lws's one callback: finds the connection and passes on what concerns it. Not 0 closes.
+private func httpCallback(
+  _ wsi: OpaquePointer?, _ reason: lws_callback_reasons, _ user: UnsafeMutableRawPointer?,
+  _ bytes: UnsafeMutableRawPointer?, _ count: Int
+) -> Int32 {
+  guard let wsi = unsafe wsi, let opaque = unsafe lws_get_opaque_user_data(wsi) else { return 0 }
+  switch reason {
+  case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+    // Left alone, lws would answer 101 before it asks anyone who the visitor is.
+    _ = unsafe lws_return_http_status(wsi, HTTP_STATUS_FORBIDDEN.rawValue, "no upgrade here")
+    return -1
+  case LWS_CALLBACK_HTTP, LWS_CALLBACK_HTTP_BODY, LWS_CALLBACK_HTTP_BODY_COMPLETION,
+    LWS_CALLBACK_HTTP_WRITEABLE, LWS_CALLBACK_WSI_DESTROY:
+    break
+  default: return 0
+  }
+  let connection = unsafe Unmanaged<HTTPConnection>.fromOpaque(opaque).takeUnretainedValue()
+  switch reason {
+  case LWS_CALLBACK_HTTP:
+    connection.server?.asked(connection)
+    let path = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
+    return unsafe connection.take(wsi, path: String(decoding: path, as: UTF8.self)) ? 0 : -1
+  case LWS_CALLBACK_HTTP_BODY:
+    return unsafe connection.takeBody(UnsafeRawBufferPointer(start: bytes, count: count)) ? 0 : -1
+  case LWS_CALLBACK_HTTP_BODY_COMPLETION: return unsafe connection.endBody(wsi) ? 0 : -1
+  case LWS_CALLBACK_HTTP_WRITEABLE: return unsafe connection.write(wsi) ? 0 : -1
+  default:
+    connection.server?.forget(connection)
+    return 0
+  }
+}

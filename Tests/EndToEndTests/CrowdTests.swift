@@ -1,0 +1,149 @@
+import Foundation
+import Glibc
+import Posix
+import TestSupport
+import Testing
+import Wire
+
+extension EndToEnd {
+  /// The relay as released before a crowd: nobody's slowness, and no stranger, costs anybody else.
+  @Suite struct Crowd {
+    /// Case BL-30 of slow and stalled readers.
+    @Test
+    func `BL-30: of 100 readers 10 stop, 10 are slow, and the other 80 lose and wait nothing`()
+      throws
+    {
+      try withRelay { relay, agent in
+        let link = try agent.begin()
+        let crowd = try ReaderCrowd(of: relay.consumers, count: 100)
+        crowd.stop(0..<10)
+        crowd.slowDown(10..<20, bytesPerSecond: 20_000)
+        try waitForAudience(100, on: link)
+        let filler = [UInt8](repeating: 0x55, count: 20_000)
+        let count = isLongRun ? 1800 : 300
+        let sent = try sendSteadily(count, on: link, crowd: crowd) { index in
+          [0, 0, 0, 1, index % 60 == 0 ? 0x65 : 0x41] + filler
+        }
+        let healthy = 20..<100
+        try waitUntil("all packets at the healthy") {
+          try crowd.read()
+          return healthy.allSatisfy { crowd.packetCount(of: $0) == count }
+        }
+        let delays = healthy.flatMap { crowd.delays(of: $0) }.sorted()
+        let p99 = delays[delays.count * 99 / 100]
+        print("80 healthy readers: median \(delays[delays.count / 2]), 99 % \(p99)")
+        #expect(p99 < .milliseconds(20))
+        // The stopped took nothing for two seconds.
+        try waitUntil("the stopped are cut with a reason") {
+          relay.process.errors.contains("closed: took nothing for 2 s")
+        }
+        // The slow were dropped to keyframes, and each of what they got decodes.
+        #expect(relay.process.errors.contains("is too slow and lost"))
+        for index in 10..<20 { #expect(crowd.isWhole(index, sent: sent), "reader \(index)") }
+      }
+    }
+
+    @Test func `a thousand consumers that come at once are no flood, and cost little memory`()
+      throws
+    {
+      try withRelay { relay, agent in
+        let link = try agent.begin()
+        try link.sendPacket([0, 0, 0, 1, 0x65], pts: MonotonicClock.now(), isKeyframe: true)
+        let crowd = try ReaderCrowd(of: relay.consumers, count: 1000)
+        try waitUntil("a picture for each", within: .seconds(20)) {
+          try crowd.read()
+          return (0..<1000).allSatisfy { crowd.packetCount(of: $0) > 0 }
+        }
+        let memory = try ProcessFootprint(of: relay.process.pid)
+        print("relay with 1,000 consumers: \(memory.residentKB) kB")
+        #expect(memory.residentKB < 64 << 10)
+        #expect(try relay.get("/healthz").hasSuffix("200"))
+        let requests = try keyframeRequests(of: relay)
+        #expect(requests <= 3, "\(requests) keyframe requests passed for 1,000 joins")
+      }
+    }
+
+    @Test func `a browser's spare connections keep nobody out`() throws {
+      try withRelay { relay, _ in
+        let spare = try (0..<60).map { _ in try ScriptedPeer(to: relay.http) }
+        let begin = ContinuousClock.now
+        #expect(try relay.get("/healthz").hasSuffix("503"))
+        #expect(ContinuousClock.now - begin < .seconds(1))
+        // They are let go in the end.
+        for peer in spare { #expect(try peer.receive(within: .seconds(8)) == nil) }
+      }
+    }
+
+    @Test func `running out of descriptors neither ends nor spins the relay, and it serves on`()
+      throws
+    {
+      try withRelay { relay, agent in
+        let link = try agent.begin()
+        try link.sendPacket([0, 0, 0, 1, 0x65], pts: MonotonicClock.now(), isKeyframe: true)
+        let good = try ScriptedPeer.consumer(of: relay.consumers)
+        _ = try good.receivePacket()
+        let figures = try ProcessFootprint(of: relay.process.pid)
+        try limitDescriptors(of: relay, to: figures.nextDescriptor)
+        let shut = try (0..<20).map { _ in try ScriptedPeer.consumer(of: relay.consumers) }
+        try waitUntil("the complaint") { relay.process.errors.contains("accept") }
+        let before = try ProcessFootprint(of: relay.process.pid).cpuSeconds
+        let begin = ContinuousClock.now
+        for _ in 0..<10 {
+          try link.sendPacket([0, 0, 0, 1, 0x41], pts: MonotonicClock.now(), isKeyframe: false)
+          _ = try good.receivePacket()
+        }
+        try waitUntil("a second") { ContinuousClock.now - begin > .seconds(1) }
+        let used = try ProcessFootprint(of: relay.process.pid).cpuSeconds - before
+        #expect(used < 0.2, "\(used) s of CPU time in a second")
+        try limitDescriptors(of: relay, to: figures.nextDescriptor + 200)
+        for peer in shut { try peer.receiveState(.live) }
+      }
+    }
+
+    private func withRelay(_ body: (RelayRun, ScriptedAgent) throws -> Void) throws {
+      try withTestDirectory { directory in
+        let agent = try ScriptedAgent(token: RelayRun.token(in: directory))
+        let relay = try RelayRun(
+          ["--agent", "\(agent.address)"], in: directory, program: program("host-relay"))
+        defer { relay.process.end() }
+        try body(relay, agent)
+        #expect(relay.process.exitCode == nil)
+      }
+    }
+
+    private func waitForAudience(_ count: UInt32, on link: ScriptedPeer) throws {
+      try link.receive("an audience of \(count)") { raw in
+        try? Message(raw) == .audience(readers: count, containers: 0) ? () : nil
+      }
+    }
+
+    /// Sends 30 packets a second, as an agent does, while the crowd reads; returns their PTS.
+    private func sendSteadily(
+      _ count: Int, on link: ScriptedPeer, crowd: ReaderCrowd, _ payload: (Int) -> [UInt8]
+    ) throws -> [Int64] {
+      let begin = ContinuousClock.now
+      return try (0..<count).map { index in
+        let due = begin + .milliseconds(33) * index
+        repeat { try crowd.read() } while ContinuousClock.now < due
+        let bytes = payload(index)
+        let pts = MonotonicClock.now()
+        try link.sendPacket(bytes, pts: pts, isKeyframe: bytes[4] == 0x65)
+        link.discardInput()
+        return pts
+      }
+    }
+
+    private func limitDescriptors(of relay: RelayRun, to count: Int) throws {
+      let run = try ProcessRun.run(
+        "prlimit", ["--pid", "\(relay.process.pid)", "--nofile=\(count):"], in: relay.directory)
+      #expect(run.exitCode == 0, "\(run.errors)")
+    }
+
+    private func keyframeRequests(of relay: RelayRun) throws -> Int {
+      let status = try relay.ctl("status").output
+      let json = try JSONSerialization.jsonObject(with: Data(status.utf8)) as? [String: Any]
+      let requests = json?["keyframe_requests"] as? [String: Any]
+      return try #require(requests?["passed"] as? Int)
+    }
+  }
+}

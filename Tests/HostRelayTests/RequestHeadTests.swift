@@ -1,0 +1,56 @@
+import Testing
+
+@testable import HostRelay
+
+@Suite struct RequestHeadTests {
+  private func kind(of text: String) -> RequestHead.Kind {
+    RequestHead.kind(of: Array(text.utf8).span)
+  }
+
+  @Test("a player's request is known at its last byte, and anything else at its first odd one")
+  func kinds() {
+    let request = "GET /live.ts?key=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    for count in 0..<request.utf8.count {
+      #expect(RequestHead.kind(of: Array(request.utf8.prefix(count)).span) == .unknown)
+    }
+    #expect(kind(of: request + "more") == .live(end: request.utf8.count))
+    #expect(kind(of: "HEAD /live.ts HTTP/1.1\n\n") == .live(end: 24))
+    for other in ["P", "GET /l ", "GET /api", "HEAD /x", "\u{16}", "GET http://x/live.ts"] {
+      #expect(kind(of: other) == .other)
+    }
+  }
+
+  @Test("a head of 4,096 bytes is no player's")
+  func limit() {
+    let start = "GET /live.ts HTTP/1.1\r\n"
+    for (count, kind) in [(4095, RequestHead.Kind.unknown), (4096, .other), (4097, .other)] {
+      let text = start + String(repeating: "a", count: count - start.utf8.count)
+      #expect(self.kind(of: text) == kind)
+    }
+  }
+
+  @Test("what is asked for is read, with the key and the fields that say who asks")
+  func reads() throws {
+    let head = try #require(
+      RequestHead(
+        "GET /live.ts?a=b&key=secret HTTP/1.1\r\nHOST: here:1\r\norigin:\thttp://here:1\r\n"
+          + "Sec-Fetch-Site: none\r\nAuthorization: Bearer abc\r\n\r\n"))
+    let request = head.request(from: .stranger)
+    #expect(request.method == "GET" && request.path == "/live.ts")
+    #expect(request.host == "here:1" && request.origin == "http://here:1")
+    #expect(request.fetchSite == "none")
+    #expect(request.key == Array("secret".utf8) && request.bearer == Array("abc".utf8))
+  }
+
+  @Test(
+    "what two readers could understand in two ways is no head",
+    arguments: [
+      "", "GET /live.ts\r\n\r\n", "GET /live.ts HTTP/2\r\n\r\n", "GET  /live.ts HTTP/1.1\r\n\r\n",
+      "GET /live.ts HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n",
+      "GET /live.ts HTTP/1.1\r\nHost : a\r\n\r\n", "GET /live.ts HTTP/1.1\r\nHost\r\n\r\n",
+      "GET /live.ts HTTP/1.1\r\nHost: a\r\n folded: b\r\n\r\n",
+    ])
+  func refused(text: String) {
+    #expect(RequestHead(text) == nil)
+  }
+}
