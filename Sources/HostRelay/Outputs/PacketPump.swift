@@ -10,6 +10,8 @@ final class PacketPump {
   private let stream: TCPStream
   private var progress: ProgressWatch
   private var isSending = false
+  /// Made once: a packet that the kernel takes at once must cost nothing.
+  private var resume: (() -> Void)?
 
   init(_ reader: Reader, to stream: TCPStream, now: Moment) {
     self.reader = reader
@@ -17,6 +19,10 @@ final class PacketPump {
     lastSent = now
     progress = ProgressWatch(now: now)
     reader.wake = { [weak self] in self?.pump() }
+    resume = { [weak self] in
+      self?.isSending = false
+      self?.pump()
+    }
   }
 
   /// Sends what waits, as far as the socket takes it; goes on by itself from then on.
@@ -25,7 +31,7 @@ final class PacketPump {
     isSending = true
     while let packet = reader.take() {
       lastSent = .now
-      guard write(packet.bytes) else { return }
+      guard stream.write(packet.bytes, taken: resume) else { return }
     }
     isSending = false
     drained?()
@@ -51,19 +57,5 @@ final class PacketPump {
     reader.wake = nil
     reader.overflowed = nil
     drained = nil
-  }
-
-  /// Whether the kernel took all of `bytes` at once; otherwise pumping goes on when it has.
-  private func write(_ bytes: SharedBytes) -> Bool {
-    var isTaken = false
-    var isWaiting = false
-    stream.write(bytes) { [weak self] in
-      isTaken = true
-      guard isWaiting, let self else { return }
-      self.isSending = false
-      self.pump()
-    }
-    isWaiting = !isTaken
-    return isTaken
   }
 }
