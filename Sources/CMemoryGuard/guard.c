@@ -87,11 +87,11 @@ int porthole_guard_arm(
 }
 
 int porthole_guard_keep_reserve(void) {
+  if (atomic_load(&reserve) != NULL) return 0;
   void *pages = mmap(
     NULL, reserve_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) return -1;
-  void *old = atomic_exchange(&reserve, pages);
-  if (old != NULL) munmap(old, reserve_size);
+  atomic_store(&reserve, pages);
   return 0;
 }
 

@@ -29,6 +29,7 @@ enum Agent {
     }
     if options.explainsMemory { return explainMemory(options) }
     do throws(SourceEnd) {
+      try DescriptorLimit.ensure()
       let pipeline = try Pipeline(options: options, limits: limits, identity: try identify())
       return pipeline.run()
     } catch {

@@ -299,6 +299,8 @@ final class Pipeline {
     let now = MonotonicClock.now()
     listener.tick(now: now)
     sendFigures()
+    // An allocation may have had it; where there is room again, the next one finds it.
+    if memory.step < .picture { AllocationGuard.keepReserve() }
     lookAtMemory(afterPicture: false)
     if counts.busyTime(now: now) > Self.longestPicture {
       hasHung = true

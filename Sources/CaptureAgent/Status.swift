@@ -26,6 +26,7 @@ struct Status {
     figures[.encoderAllocations] = UInt64(encoded.allocations)
     figures[.encodeMedianUS] = UInt64(median)
     figures[.encodeMaxUS] = UInt64(most)
+    figures[.bitrate] = UInt64(encoded.bitsPerSecond)
     figures[.packetsSent] = UInt64(link.packetsSent)
     figures[.bytesSent] = UInt64(link.bytesSent)
     figures[.sendQueueBytes] = UInt64(link.waitingBytes)

@@ -18,7 +18,7 @@ func runHostRelay(_ arguments: [String]) -> Int32 {
       return ExitCode.finished.rawValue
     }
     let options = try Options(values)
-    boundDescriptors()
+    Descriptors.bound()
     return try Relay(options, directory: RuntimeDirectory()).run().rawValue
   } catch let error as UsageError {
     Log.note(error.description)
@@ -46,15 +46,4 @@ private func unblockSignals() {
   var none = sigset_t()
   unsafe sigemptyset(&none)
   unsafe pthread_sigmask(SIG_SETMASK, &none, nil)
-}
-
-/// Enough descriptors for every connection that the limits allow, and no more: libwebsockets makes
-/// tables of this size.
-private func boundDescriptors() {
-  let wanted = rlim_t(2 * RelayLimits.consumers + 2 * RelayLimits.ungreeted + 128)
-  let resource = __rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue))
-  var limit = rlimit()
-  guard unsafe getrlimit(resource, &limit) == 0 else { return }
-  limit.rlim_cur = min(wanted, limit.rlim_max)
-  _ = unsafe setrlimit(resource, &limit)
 }

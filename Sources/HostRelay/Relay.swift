@@ -83,7 +83,8 @@ final class Relay {
         lost: { [broadcast] in broadcast.linkLost($0) },
         troubled: { [broadcast] in broadcast.explain("\($0)") },
         explained: { [broadcast] in broadcast.explain($0.words) },
-        final: { [weak self] in self?.finish($0.code, $0.words, exit: $0.finalCode ?? .finished) }))
+        final: { [weak self] in self?.finish($0.code, $0.reason, exit: $0.finalCode ?? .finished) })
+    )
     self.ingest = ingest
     broadcast.tell = { [weak ingest] in ingest?.send($0) }
     broadcast.delivered = { [weak ingest] in ingest?.delivered(now: .now) }

@@ -59,6 +59,9 @@ enum RelayLimits {
   static let consumers = 1_000
   /// Connections of HTTP beyond those: for short requests of our own user while viewers fill all.
   static let reservedPlaces = 64
+  /// Descriptors that no viewer gets: the link, a start of an agent (a pipe), last words, and
+  /// questions to the kernel.
+  static let reservedDescriptors: Int32 = 8
   /// What comes with a request that controls.
   static let requestBody = 4 << 10
   /// Bits a second that may be asked of an agent.

@@ -53,11 +53,17 @@ package struct LastWords: Equatable, Sendable {
     text = String(decoding: bytes[20...].prefix { $0 != 0 }, as: UTF8.self)
   }
 
-  /// Opens the file for an agent's life and empties it.
+  /// Opens the file for an agent's life and fills it with zeros, which are no record: the disk may be
+  /// full when there is something to write.
   package static func open(in directory: RuntimeDirectory) throws(PosixError) -> OwnedFD {
     let path = directory.file(fileName)
-    let flags = O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW
-    return OwnedFD(try check(unsafe Glibc.open(path, flags, 0o600), "open \(path)"))
+    let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
+    let file = OwnedFD(try check(unsafe Glibc.open(path, flags, 0o600), "open \(path)"))
+    let zeros = [UInt8](repeating: 0, count: byteCount)
+    try check(
+      unsafe zeros.withUnsafeBytes { unsafe pwrite(file.raw, $0.baseAddress, $0.count, 0) },
+      "write \(path)")
+    return file
   }
 
   /// Writes the record; what fails here has nobody left to tell.

@@ -57,6 +57,8 @@ package struct EncodeCapability: Sendable {
   /// Nil where the driver states no limit.
   package let maxWidth: Int?
   package let maxHeight: Int?
+  package let minWidth: Int?
+  package let minHeight: Int?
 }
 
 extension Display {
@@ -77,12 +79,14 @@ extension Display {
       "vaGetConfigAttributes")
     let values = attributes.map { $0.value == VA_ATTRIB_NOT_SUPPORTED ? nil : $0.value }
     guard (values[0] ?? 0) & UInt32(VA_RT_FORMAT_YUV420) != 0 else { return nil }
+    let least = leastSurface(profile: profile, entrypoint: entrypoint)
     return EncodeCapability(
       profile: profile, entrypoint: entrypoint,
       // A driver without the attribute has the one mode that needs none.
       rateControl: RateControlModes(rawValue: values[1] ?? RateControlModes.cqp.rawValue),
       packedHeaders: PackedHeaders(rawValue: values[2] ?? 0),
-      maxWidth: values[3].map(Int.init), maxHeight: values[4].map(Int.init))
+      maxWidth: values[3].map(Int.init), maxHeight: values[4].map(Int.init),
+      minWidth: least.width, minHeight: least.height)
   }
 
   /// Any H.264 encoder of this display, for deciding whether it is worth opening.
@@ -95,6 +99,31 @@ extension Display {
       }
     }
     return nil
+  }
+
+  /// The smallest surface to encode from, where the driver states one: no encoder attribute does.
+  private func leastSurface(
+    profile: Profile, entrypoint: Entrypoint
+  ) -> (width: Int?, height: Int?) {
+    var config: VAConfigID = 0
+    guard
+      unsafe vaCreateConfig(handle, profile.value, entrypoint.value, nil, 0, &config)
+        == VA_STATUS_SUCCESS
+    else { return (nil, nil) }
+    defer { unsafe vaDestroyConfig(handle, config) }
+    var count: UInt32 = 0
+    guard unsafe vaQuerySurfaceAttributes(handle, config, nil, &count) == VA_STATUS_SUCCESS else {
+      return (nil, nil)
+    }
+    var attributes = unsafe [VASurfaceAttrib](repeating: VASurfaceAttrib(), count: Int(count))
+    guard
+      unsafe vaQuerySurfaceAttributes(handle, config, &attributes, &count) == VA_STATUS_SUCCESS
+    else { return (nil, nil) }
+    func value(of type: VASurfaceAttribType) -> Int? {
+      let found = unsafe attributes.prefix(Int(count)).first { unsafe $0.type == type }
+      return unsafe found.map { unsafe Int($0.value.value.i) }
+    }
+    return (value(of: VASurfaceAttribMinWidth), value(of: VASurfaceAttribMinHeight))
   }
 
   private func entrypoints(of profile: Profile) throws(VAError) -> [VAEntrypoint] {

@@ -25,6 +25,7 @@ package struct AgentFigures: Equatable, Sendable {
     case keyframes = 22
     case packetsSent = 23
     case bytesSent = 24
+    /// Bits a second that the encoder keeps to.
     case bitrate = 25
     /// Microseconds, of the last second's pictures.
     case encodeMedianUS = 26
@@ -75,6 +76,17 @@ package struct AgentFigures: Equatable, Sendable {
 }
 
 extension AgentFigures.Figure {
+  /// Whether it counts from the agent's start on, and only grows.
+  package var isCount: Bool {
+    switch self {
+    case .framesCaptured, .framesReplaced, .framesInvalid, .framesEncoded, .picturesUnchanged,
+      .picturesFailed, .keyframes, .packetsSent, .bytesSent, .bytesCopied, .encoderAllocations,
+      .loopAllocations:
+      true
+    default: false
+    }
+  }
+
   /// The name in the status and the metrics.
   package var name: String {
     switch self {

@@ -1,7 +1,7 @@
 import Testing
-import VAAPI
 
 @testable import CaptureAgent
+@testable import VAAPI
 
 /// What the encoder decides before a driver is asked.
 struct EncodeTests {
@@ -31,6 +31,27 @@ struct EncodeTests {
     let none = H264Level.lowest(
       widthInMacroblocks: 2000, heightInMacroblocks: 1, framesPerSecond: 1, bitsPerSecond: 1)
     #expect(none == nil)
+  }
+
+  @Test("a size that the driver does not take is refused with the driver's bounds")
+  func driverBounds() throws {
+    let driver = EncodeCapability(
+      profile: .main, entrypoint: .encSlice, rateControl: .cbr, packedHeaders: [], maxWidth: 4096,
+      maxHeight: 4096, minWidth: 128, minHeight: 32)
+    func check(_ width: Int, _ height: Int) throws(EncoderError) {
+      try driver.checkSize(
+        of: EncoderConfiguration(width: width, height: height, driverFolder: ""))
+    }
+    try check(128, 17)
+    try check(4096, 4096)
+    for (width, height) in [(112, 32), (128, 16), (1, 1), (4097, 64), (128, 4097)] {
+      let error = #expect(throws: EncoderError.self) { try check(width, height) }
+      guard case .unavailable(let text) = error else {
+        Issue.record("\(String(describing: error))")
+        continue
+      }
+      #expect(text.contains(width > 4096 || height > 4096 ? "4096x4096" : "128x32"))
+    }
   }
 
   @Test("no setting left alone gives 6 Mbit/s at 1080p and 30, less below and more above")

@@ -15,6 +15,21 @@ import Testing
     #expect(!window.isFull)
   }
 
+  @Test("for want of memory one packet is out at a time, however long it takes")
+  func narrow() {
+    var window = FlightWindow(framesPerSecond: 30)
+    window.isNarrow = true
+    #expect(!window.isFull)
+    window.packetWent(at: 0)
+    #expect(window.isFull)
+    let answer = window.acknowledge(1, at: 1_000_000_000)
+    #expect(answer && !window.isFull)
+    window.packetWent(at: 1_000_000_001)
+    #expect(window.isFull)
+    window.isNarrow = false
+    #expect(!window.isFull)
+  }
+
   @Test("a longer round trip allows more: rtt times rate and two")
   func roundTrip() {
     var window = FlightWindow(framesPerSecond: 30)

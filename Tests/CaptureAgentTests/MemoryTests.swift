@@ -1,3 +1,4 @@
+import CLinux
 import CMemoryGuard
 import Foundation
 import Posix
@@ -70,6 +71,26 @@ struct MemoryTests {
     #expect(during.sizeKB - before.sizeKB > 128 << 10)
     #expect(during.dataKB - before.dataKB > 128 << 10)
     #expect(gauge.currentStatus().dataKB < during.dataKB)
+  }
+
+  @Test("pages of files without a name are found, our own apart, and each file once")
+  func heldMemory() async {
+    // In a process of its own, for other tests make such files too.
+    await #expect(processExitsWith: .success) {
+      let before = HeldMemory()
+      func file(_ name: String, kB: Int) -> Int32 {
+        let descriptor = memfd_create(name, 0)
+        let bytes = [UInt8](repeating: 1, count: kB << 10)
+        #expect(write(descriptor, bytes, bytes.count) == bytes.count)
+        return descriptor
+      }
+      let own = file("porthole-test", kB: 64)
+      _ = file("screen", kB: 128)
+      _ = dup(own)
+      let after = HeldMemory()
+      #expect(after.ownKB - before.ownKB == 64)
+      #expect(after.foreignKB - before.foreignKB == 128)
+    }
   }
 
   @Test(

@@ -50,6 +50,18 @@ extension EndToEnd {
       }
     }
 
+    // It used to end in the midst of the start, with the code of a bug.
+    @Test func `too few open files allowed ends with 69 and is named`() throws {
+      try withTestDirectory { directory in
+        let words = "--source pattern --va-display none --listen 127.0.0.1:\(freePort())"
+        let run = try ProcessRun.run(
+          "sh", ["-c", "ulimit -n 24; exec \(program("capture-agent")) \(words)"],
+          environment: ["XDG_RUNTIME_DIR": directory.path], in: directory)
+        #expect(run.exitCode == 69, "\(run.errors)")
+        #expect(run.errors.contains("ulimit -n"), "\(run.errors)")
+      }
+    }
+
     @Test func `no relay within the hold time ends with 69`() throws {
       try withTestDirectory { directory in
         let words = ["--source", "pattern", "--va-display", "none", "--hold", "1"]

@@ -3,6 +3,18 @@ import Testing
 
 extension EndToEnd {
   @Suite struct Picture {
+    @Test(arguments: ["1x1", "1920x1", "3x1080", "4096x64"])
+    func `a pattern of any size is broadcast, and the status says its bit rate`(_ size: String)
+      throws
+    {
+      try withTestDirectory { directory in
+        let broadcast = try Broadcast(in: directory, agent: ["--size", size, "--bitrate", "1500k"])
+        try broadcast.waitUntilLive()
+        try waitUntil(
+          "bit rate", isTrue: { broadcast.status?.agentFigure("bitrate") == 1_500_000 })
+      }
+    }
+
     @Test func `a window that changes 30 times a second is seen to change 25 times, without error`()
       throws
     {

@@ -85,7 +85,7 @@ import Testing
       (ChildEnd(code: 3, signal: 0), "exit code 3", false),
     ])
   func words(end: ChildEnd, words: String, isFinal: Bool) {
-    let end = AgentEnd(end, lastWords: nil)
+    let end = AgentEnd(end, text: "")
     #expect(end.words == words)
     #expect((end.finalCode != nil) == isFinal)
   }

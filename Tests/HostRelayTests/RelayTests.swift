@@ -107,6 +107,54 @@ import Wire
     }
   }
 
+  @Test("an agent that comes back without a picture begins the next session after the hold time")
+  func holdTimeWithAgent() throws {
+    try withRelay(["--hold", "1"]) { relay, agent, _ in
+      let consumer = try ScriptedPeer.consumer(of: relay.consumers)
+      do {
+        let link = try agent.begin()
+        try link.sendPacket([0, 0, 0, 1, 0x65], pts: now(), isKeyframe: true)
+        try consumer.receiveState(.live)
+      }
+      try consumer.receiveState(.interrupted)
+      let link = try agent.begin(instance: 2)
+      #expect(try consumer.receiveState(.finished).hasPrefix("agent-lost"))
+      try consumer.receiveState(.starting)
+      try consumer.receive("description") {
+        $0.header.kind == .streamDescription ? () : nil
+      }
+      try link.sendPacket([0, 0, 0, 1, 0x65], pts: now(), isKeyframe: true)
+      try consumer.receiveState(.live)
+    }
+  }
+
+  @Test("a finished broadcast is logged once, in one line, and so is an interruption")
+  func eventLines() throws {
+    try withRelay { relay, agent, _ in
+      let consumer = try ScriptedPeer.consumer(of: relay.consumers)
+      func lines(_ word: String) -> Int {
+        relay.process.errors.split(separator: "\n").count { $0.contains(word) }
+      }
+      var link = try agent.begin()
+      try link.sendPacket([0, 0, 0, 1, 0x65], pts: now(), isKeyframe: true)
+      try consumer.receiveState(.live)
+      shutdown(link.socket.raw, Int32(SHUT_RDWR))
+      // The port of an agent that dies breaks one connection more.
+      shutdown(try agent.accept().socket.raw, Int32(SHUT_RDWR))
+      link = try agent.begin(instance: 2)
+      try link.sendPacket([0, 0, 0, 1, 0x65], pts: now(), isKeyframe: true)
+      try consumer.receiveState(.live)
+      try link.send(.finished(.finished, "ended by the user"))
+      shutdown(link.socket.raw, Int32(SHUT_RDWR))
+      #expect(try consumer.receiveState(.finished) == "ended by the user")
+      #expect(lines("interrupted") == 1)
+      #expect(lines("link 2: ") == 0)
+      #expect(lines(": finished: ended by the user") == 1)
+      #expect(lines("finished: finished") == 0)
+      #expect(lines("waits for an agent on \(agent.address)") == 1)
+    }
+  }
+
   @Test("an agent that finishes ends the session with its word")
   func agentFinishes() throws {
     try withRelay { relay, agent, _ in

@@ -78,6 +78,33 @@ import Wire
     #expect(!forever.isExpired(now: start + .seconds(1_000_000)))
   }
 
+  @Test("it is held without a picture, and an agent that shows none does not prolong that")
+  func holdWithAgent() {
+    var session = live()
+    session.linkLost("gone", now: start)
+    session.agentGreeted(session: 0, epoch: 0)
+    #expect(!session.isExpired(now: start + .milliseconds(29_999)))
+    #expect(session.isExpired(now: start + .seconds(30)))
+    session.keyframeArrived()
+    #expect(!session.isExpired(now: start + .seconds(30)))
+    session.linkLost("gone", now: start + .seconds(40))
+    #expect(!session.isExpired(now: start + .milliseconds(69_999)))
+  }
+
+  @Test("why an agent is gone is not said of the next one")
+  func staleCause() {
+    var session = Session(id: 7, hold: nil)
+    session.explain("a needed service is missing")
+    session.agentGreeted(session: 0, epoch: 0)
+    #expect(session.state == .starting && session.text.isEmpty)
+    session.keyframeArrived()
+    session.linkLost("gone", now: start)
+    session.agentGreeted(session: 0, epoch: 0)
+    session.explain("killed by SIGKILL")
+    #expect(session.state == .interrupted)
+    #expect(session.text == "the next agent has shown no picture yet")
+  }
+
   @Test("pause and resume change a live session only")
   func paused() {
     var session = live()

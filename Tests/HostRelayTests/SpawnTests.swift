@@ -96,6 +96,25 @@ import Wire
     }
   }
 
+  @Test("what an agent said over its link is preferred to the short record of its last words")
+  func fullText() throws {
+    try withTestDirectory { directory in
+      let agent = try ScriptedAgent(token: RelayRun.token(in: directory))
+      let relay = try RelayRun(["--agent", "\(agent.address)"], in: directory)
+      defer { relay.process.end() }
+      let link = try agent.begin(instance: 5, pid: 1_000_001)
+      let file = try LastWords.open(in: RuntimeDirectory(path: directory.file("porthole")))
+      let text = "the session bus does not answer, is a desktop session running here?"
+      LastWords(pid: 1_000_001, instance: 5, code: 69, text: text).write(to: file.raw)
+      try link.send(.finished(.unavailable, text))
+      shutdown(link.socket.raw, Int32(SHUT_RDWR))
+      try waitUntil("the whole text") {
+        try status(relay).contains(
+          "\"last_death\":\"agent 1000001: a needed service is missing (exit 69): \(text)\"")
+      }
+    }
+  }
+
   @Test("an adopted agent that is gone without a word is a death all the same")
   func adoptedKilled() throws {
     try withTestDirectory { directory in

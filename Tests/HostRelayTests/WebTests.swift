@@ -78,10 +78,25 @@ import Testing
     #expect(!names.containsOrigin("null"))
   }
 
-  @Test("a wildcard address is no name of ours")
+  @Test("on a wildcard the machine's addresses are names of ours, and the wildcard is none")
   func wildcard() throws {
-    let address = try #require(SocketAddress("0.0.0.0:13581"))
-    #expect(!HostNames(address: address, extra: []).contains("0.0.0.0:13581"))
+    for text in ["0.0.0.0:13581", "[::]:13581"] {
+      let address = try #require(SocketAddress(text))
+      let names = HostNames(address: address, extra: [])
+      #expect(!names.contains(text))
+      let reached = LocalAddresses.reaching(address)
+      #expect(reached.first?.description == "127.0.0.1:13581")
+      for own in reached { #expect(names.contains("\(own)") && names.contains(own.urlHost)) }
+      #expect(names.contains("\(LocalAddresses.hostName):13581"))
+    }
+  }
+
+  @Test("the page's line for ffplay does not throw its first keyframe away")
+  func playerLine() {
+    let page = ViewerPage(
+      host: "localhost", key: [], consumers: "", state: "live", detail: "", memory: nil)
+    #expect(page.html.contains("ffplay -flags low_delay"))
+    #expect(!page.html.contains("nobuffer"))
   }
 
   @Test("a viewer key needs no escape and is long enough")
@@ -109,6 +124,7 @@ import Testing
   func antechamber() throws {
     final class Connection {}
     var antechamber = Antechamber()
+    let now = Moment.now
     let far = try #require(SocketAddress("192.0.2.1:1"))
     let near = try #require(SocketAddress("127.0.0.1:1"))
     let connections = (0..<RelayLimits.ungreeted).map { _ in Connection() }
@@ -116,9 +132,11 @@ import Testing
       #expect(!antechamber.isFull)
       #expect(antechamber.admits(far) == (index < RelayLimits.ungreetedOfAddress))
       #expect(antechamber.admits(near))
-      antechamber.enter(ObjectIdentifier(connection), from: far, now: .now)
+      antechamber.enter(ObjectIdentifier(connection), from: far, now: now)
     }
     #expect(antechamber.isFull)
+    #expect(antechamber.overdue(now: now + .milliseconds(4999)).isEmpty)
+    #expect(antechamber.overdue(now: now + .seconds(5)).count == RelayLimits.ungreeted)
     antechamber.leave(ObjectIdentifier(connections[0]))
     #expect(!antechamber.isFull)
   }

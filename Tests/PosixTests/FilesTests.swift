@@ -58,6 +58,8 @@ import Testing
     #expect(LastWords.read(from: directory) == nil)
     let file = try LastWords.open(in: directory)
     #expect(LastWords.read(from: directory) == nil)
+    // Its room is taken at once: the disk may be full later.
+    #expect(try Data(contentsOf: URL(fileURLWithPath: directory.file("last-words"))).count == 64)
     let words = LastWords(
       pid: 0x0102_0304, instance: 0x1112_1314_1516_1718, code: 86, text: "memory limit")
     #expect(

@@ -23,6 +23,7 @@ extension Stress {
         }
         try waitUntil("first pictures", isTrue: { try all { $0.packets > 0 } })
         let before = try ProcessUse(of: pair.relay.pid)
+        let files = try fileNames(in: directory.file("porthole"))
 
         for death in 1...Self.deaths {
           let agent = try waitUntil("agent") { pair.agentPID }
@@ -57,6 +58,7 @@ extension Stress {
         let after = try ProcessUse(of: pair.relay.pid)
         #expect(after.descriptors == before.descriptors)
         #expect(after.threads == before.threads)
+        #expect(try fileNames(in: directory.file("porthole")) == files)
       }
     }
   }

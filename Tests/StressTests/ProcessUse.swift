@@ -10,13 +10,7 @@ struct ProcessUse {
   let anonymousKB: Int
 
   init(of pid: pid_t) throws {
-    guard let folder = opendir("/proc/\(pid)/fd") else {
-      throw ProcessFailure(description: "process \(pid) is gone")
-    }
-    defer { closedir(folder) }
-    var count = 0
-    while readdir(folder) != nil { count += 1 }
-    descriptors = count - 2
+    descriptors = try fileNames(in: "/proc/\(pid)/fd").count
     let text = String(decoding: try readFile("/proc/\(pid)/status"), as: UTF8.self)
     func figure(_ name: String) -> Int {
       let line = text.split(separator: "\n").first { $0.hasPrefix(name + ":") }
@@ -27,4 +21,20 @@ struct ProcessUse {
     sizeKB = figure("VmSize")
     anonymousKB = figure("RssAnon")
   }
+}
+
+/// What lies in a folder, in order.
+func fileNames(in path: String) throws -> [String] {
+  guard let folder = opendir(path) else {
+    throw ProcessFailure(description: "\(path): \(String(cString: strerror(errno)))")
+  }
+  defer { closedir(folder) }
+  var names: [String] = []
+  while let entry = readdir(folder) {
+    names.append(
+      withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      })
+  }
+  return names.filter { $0 != "." && $0 != ".." }.sorted()
 }

@@ -7,43 +7,48 @@ package struct RelayRun {
   package let consumers: SocketAddress
   package let http: SocketAddress
   package let viewerKey: String
+  /// As printed, the first of them with `http`.
+  package let viewerAddresses: [String]
   package let directory: TestDirectory
   private let program: String
 
   /// Starts `program` with `arguments` and waits for its ready lines.
   package init(
     _ arguments: [String], in directory: TestDirectory, name: String = "relay",
-    program: String = debugProgram
+    program: String = debugProgram, descriptors: Int? = nil
   ) throws {
     self.directory = directory
     self.program = program
     let run = try Self.start(
       ["--consumers", "127.0.0.1:0", "--http", "127.0.0.1:0"] + arguments, in: directory,
-      name: name, program: program)
+      name: name, program: program, descriptors: descriptors)
     process = run
-    let lines = try waitUntil("the relay's ready lines") { () -> [String]? in
-      let lines = run.output.split(separator: "\n").map(String.init)
-      if lines.count < 2, run.exitCode != nil { throw ProcessFailure(description: run.errors) }
-      return lines.count >= 2 ? lines : nil
+    let lines = try waitUntil("the relay's ready lines") { () -> [Substring]? in
+      let lines = run.output.split(separator: "\n")
+      if lines.last?.hasPrefix("consumers: ") == true { return lines }
+      if run.exitCode != nil { throw ProcessFailure(description: run.errors) }
+      return nil
     }
-    let viewer = lines[0].dropFirst("viewer address: http://".count)
-    let parts = viewer.split(separator: "/")
+    viewerAddresses = lines.dropLast().map { String($0.dropFirst("viewer address: ".count)) }
+    let parts = lines[0].dropFirst("viewer address: http://".count).split(separator: "/")
     guard let http = SocketAddress(String(parts[0])),
-      let consumers = SocketAddress(String(lines[1].dropFirst("consumers: ".count)))
+      let consumers = lines.last.flatMap({ SocketAddress(String($0.dropFirst(11))) })
     else { throw ProcessFailure(description: "unreadable: \(lines)") }
     self.http = http
     self.consumers = consumers
     viewerKey = String(parts[1].dropFirst("?key=".count))
   }
 
-  /// Starts it without waiting for anything.
+  /// Starts it without waiting for anything; with no more than so many `descriptors`, if given.
   package static func start(
     _ arguments: [String], in directory: TestDirectory, name: String = "relay",
-    program: String = debugProgram
+    program: String = debugProgram, descriptors: Int? = nil
   ) throws -> ProcessRun {
-    try ProcessRun(
-      program, arguments, name: name, environment: ["XDG_RUNTIME_DIR": directory.path],
-      in: directory)
+    var words = [program] + arguments
+    if let descriptors { words = ["prlimit", "--nofile=\(descriptors)"] + words }
+    return try ProcessRun(
+      words[0], Array(words.dropFirst()), name: name,
+      environment: ["XDG_RUNTIME_DIR": directory.path], in: directory)
   }
 
   /// The token that relay and agent share in `directory`.

@@ -12,7 +12,8 @@ package final class ScriptedPeer {
 
   /// Connects to `address` on this machine.
   package convenience init(to address: SocketAddress) throws {
-    let socket = OwnedFD(Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+    let socket = OwnedFD(
+      Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
     var name = sockaddr_in()
     name.sin_family = sa_family_t(AF_INET)
     name.sin_port = address.port.bigEndian

@@ -3,7 +3,8 @@
 ///
 /// The number's cells, from the left: one white and one black, for the levels; the number's low 16
 /// bits; the number modulo 61 in 6 bits, by which a torn picture is known. High bits come first,
-/// white is 1. Cells are 32 pixels wide from (64, 64) where that fits, and smaller where not.
+/// white is 1. Cells are 32 pixels wide from (64, 64) where that fits, and smaller where not; of a
+/// picture below 26x3 only a part is there.
 ///
 /// Nothing here holds a picture: it draws into rows that it is given, as BGRx.
 struct TestPattern {
@@ -31,9 +32,12 @@ struct TestPattern {
     ]
     bars = (0..<width).map { colors[$0 * colors.count / width] }
     ramp = (0..<width).map { Self.black | UInt32($0 * 256 / width) * 0x0001_0101 }
-    cell = width >= 896 && height >= 128 ? 32 : max(1, width / (Self.cellCount + 4))
+    cell =
+      width >= 896 && height >= 128 ? 32 : max(1, min(width / (Self.cellCount + 4), height / 8))
     box = (height / 2, max(1, min(width, height) / 6))
-    movingRows = [2 * cell..<3 * cell, box.minY..<box.minY + box.side]
+    movingRows = [
+      (2 * cell..<3 * cell).clamped(to: 0..<height), box.minY..<box.minY + box.side,
+    ]
   }
 
   /// Whether the number's cell `index` is white.
@@ -53,7 +57,7 @@ struct TestPattern {
     if movingRows[0].contains(y) {
       for index in 0..<Self.cellCount {
         let color = Self.isWhite(cell: index, of: number) ? Self.white : Self.black
-        for x in (2 + index) * cell..<(3 + index) * cell { row[x] = color }
+        for x in ((2 + index) * cell..<(3 + index) * cell).clamped(to: 0..<width) { row[x] = color }
       }
     } else if movingRows[1].contains(y) {
       let span = max(1, width - box.side)

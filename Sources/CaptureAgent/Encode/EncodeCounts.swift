@@ -10,6 +10,8 @@ final class EncodeCounts: Sendable {
     var bytesCopied = 0
     /// What the thread has asked the allocator for, in calls.
     var allocations = 0
+    /// The rate that the encoder keeps to; 0 before its first picture.
+    var bitsPerSecond = 0
     /// Microseconds from the frame's taking to its access unit, of the last pictures.
     fileprivate var times: [UInt32] = []
   }

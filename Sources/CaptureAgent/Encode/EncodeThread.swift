@@ -80,6 +80,9 @@ final class EncodeThread: @unchecked Sendable {
       counts.setBusy(since: began)
       defer { counts.setBusy(since: 0) }
       lastFrame = began
+      #if DEBUG
+        Faults.hang()
+      #endif
       let pts = frame.pts
       guard try load(frame, isHalved: order.memory >= .picture) else { return true }
       try encode(orders.read(), pts: pts, isUnchanged: false)
@@ -156,6 +159,7 @@ final class EncodeThread: @unchecked Sendable {
         if isUnchanged { counts.unchanged += 1 }
         if unit.isKeyframe { counts.keyframes += 1 }
         counts.bytesCopied = encoder.bytesCopied
+        counts.bitsPerSecond = encoder.bitsPerSecond
         counts.allocations = AllocationGuard.threadAllocations
       }
       tail.pictureWent(

@@ -46,17 +46,6 @@ struct EncoderChoice: Sendable {
     self.warnings = warnings
   }
 
-  func checkSize(of configuration: EncoderConfiguration) throws(EncoderError) {
-    let width = configuration.codedWidth
-    let height = configuration.codedHeight
-    let maxWidth = capability.maxWidth ?? width
-    let maxHeight = capability.maxHeight ?? height
-    if width > maxWidth || height > maxHeight {
-      throw .unavailable(
-        "the driver encodes up to \(maxWidth)x\(maxHeight), not \(width)x\(height)")
-    }
-  }
-
   /// All encoders of the first profile that has any; the low-power entrypoint first.
   private static func capabilities(
     of display: Display, preferring wanted: Profile
@@ -72,5 +61,25 @@ struct EncoderChoice: Sendable {
       if !found.isEmpty { return found }
     }
     return []
+  }
+}
+
+extension EncodeCapability {
+  /// Refuses what the driver says it cannot encode.
+  func checkSize(of configuration: EncoderConfiguration) throws(EncoderError) {
+    let width = configuration.codedWidth
+    let height = configuration.codedHeight
+    let maxWidth = maxWidth ?? width
+    let maxHeight = maxHeight ?? height
+    if width > maxWidth || height > maxHeight {
+      throw .unavailable(
+        "the driver encodes up to \(maxWidth)x\(maxHeight), not \(width)x\(height)")
+    }
+    let minWidth = minWidth ?? 0
+    let minHeight = minHeight ?? 0
+    if width < minWidth || height < minHeight {
+      throw .unavailable(
+        "the driver encodes from \(minWidth)x\(minHeight) on, not \(width)x\(height)")
+    }
   }
 }

@@ -10,6 +10,8 @@ final class VAAPIEncoder: VideoEncoder {
   var vendor: String { display.vendor }
   /// What is not as it was asked for, one line each.
   var warnings: [String] { choice.warnings }
+  /// The bit rate in force.
+  var bitsPerSecond: Int { control.bitsPerSecond }
 
   private let display: Display
   private let choice: EncoderChoice
@@ -128,7 +130,7 @@ final class VAAPIEncoder: VideoEncoder {
   private static func pictures(
     on display: Display, choice: EncoderChoice, configuration: EncoderConfiguration
   ) throws(EncoderError) -> EncoderPictures {
-    try choice.checkSize(of: configuration)
+    try choice.capability.checkSize(of: configuration)
     do throws(VAError) {
       return try EncoderPictures(on: display, choice: choice, configuration: configuration)
     } catch {

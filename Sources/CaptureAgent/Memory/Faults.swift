@@ -1,12 +1,14 @@
 #if DEBUG
   import CMemoryGuard
   import Glibc
+  import Synchronization
 
   /// What a debug build does wrong when a test asks for it by the environment; a release has none of it.
   ///
   /// `PORTHOLE_FAIL_ALLOCATION=N`: the Nth allocation fails, once; `N+`: and all that follow.
   /// `PORTHOLE_FAULTS`: SIGUSR2 makes every allocation from then on fail.
   /// `PORTHOLE_LEAK=BYTES` or `BYTES/N`: so much is lost with each packet, or with the first N.
+  /// `PORTHOLE_HANG=N`: the encoder's thread does not come back from its Nth picture.
   enum Faults {
     /// Arms the failing allocation; after the guard.
     static func arm() {
@@ -27,6 +29,15 @@
       unsafe memset(block, 1, wanted.byteCount)
     }
 
+    /// With each picture, by the encoder's thread.
+    static func hang() {
+      guard let hangingPicture else { return }
+      if pictureCount.add(1, ordering: .relaxed).newValue < hangingPicture { return }
+      while true { pause() }
+    }
+
+    private static let hangingPicture = variable("PORTHOLE_HANG").flatMap { Int($0) }
+    private static let pictureCount = Atomic(0)
     private static let wanted: (byteCount: Int, packetCount: Int)? = {
       guard let words = variable("PORTHOLE_LEAK")?.split(separator: "/"), let first = words.first,
         let byteCount = Int(first)

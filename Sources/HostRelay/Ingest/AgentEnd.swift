@@ -5,9 +5,11 @@ import Wire
 /// How an agent died, in words, and whether another may be started.
 struct AgentEnd: Equatable {
   let words: String
+  /// Why it finished, or else the words: what is said beside `code`.
+  private(set) var reason: String
   /// The exit code that makes an end final; nil where another agent may come.
   let finalCode: ExitCode?
-  let code: FinishCode
+  private(set) var code: FinishCode
 
   /// Gone, and nobody here can say how: another parent's agent that left no last words.
   static let silent = AgentEnd(words: "ended without last words", finalCode: nil, code: .failed)
@@ -22,14 +24,15 @@ struct AgentEnd: Equatable {
 
   private init(words: String, finalCode: ExitCode?, code: FinishCode) {
     self.words = words
+    reason = words
     self.finalCode = finalCode
     self.code = code
   }
 
-  /// From the exit status that its parent sees, and its last words if it left some.
-  init(_ end: ChildEnd, lastWords: LastWords?) {
+  /// From the exit status that its parent sees, and what it said of it, if anything.
+  init(_ end: ChildEnd, text: String) {
     let code = end.signal == 0 ? end.code : Self.shellBase + end.signal
-    self.init(exitCode: code, text: end.signal == 0 ? lastWords?.text ?? "" : "")
+    self.init(exitCode: code, text: end.signal == 0 ? text : "")
   }
 
   /// From an exit code alone: of a child, or of a record that another parent's agent left.
@@ -49,6 +52,15 @@ struct AgentEnd: Equatable {
     }
     let base = Self.words(forExit: exitCode)
     words = text.isEmpty ? base : "\(base): \(text)"
+    reason = known == .finished ? text : words
+  }
+
+  /// The same end as the agent told it over its link, which says more than an exit code.
+  func told(_ code: FinishCode, _ text: String) -> AgentEnd {
+    var end = self
+    end.code = code
+    end.reason = text
+    return end
   }
 
   /// What a shell, and systemd, report for a signal is this much more than its number.

@@ -50,6 +50,8 @@ final class Ingest {
   private var startTime = Moment.now
   /// A lost agent that left no last words; it may still be there.
   private var unexplained: Greeting?
+  /// What the last agent said over its link when it ended, in full.
+  private var farewell: (pid: UInt32, code: FinishCode, text: String)?
   /// The end of a child whose link has not ended yet.
   private var earlyEnd: (ChildEnd, pid: Int32)?
   /// A child that was killed because it hung.
@@ -59,6 +61,8 @@ final class Ingest {
   private var kills: GroupKills?
   private var finished: (() -> Void)?
   private var complaint: String?
+  /// The last connection broke before a greeting.
+  private var hasBroken = false
   /// The last agent's end is known, so that a port which is just being closed tells nothing new.
   private var isExplained = false
 
@@ -83,7 +87,11 @@ final class Ingest {
     process?.ended = { [weak self] in self?.childEnded($0, pid: $1) }
   }
 
-  func start() { connect(after: .zero) }
+  func start() {
+    let otherwise = process == nil ? "" : ", and starts one where nobody answers"
+    Log.note("waits for an agent on \(address)\(otherwise)")
+    connect(after: .zero)
+  }
 
   /// Sends to the agent, if there is one.
   func send(_ message: Message) {
@@ -158,9 +166,11 @@ final class Ingest {
     Log.note("link \(linkNumber): agent \(greeting.pid)")
     agent = greeting
     complaint = nil
+    hasBroken = false
     isExplained = false
     kills = GroupKills(of: greeting.pid)
     unexplained = nil
+    farewell = nil
     events.greeted(greeting)
   }
 
@@ -168,8 +178,8 @@ final class Ingest {
     link = nil
     deliveredAt = nil
     if let agent {
-      Log.note("link \(linkNumber): agent \(agent.pid): \(end)")
       self.agent = nil
+      if case .finished(let code, let text) = end { farewell = (agent.pid, code, text) }
       events.lost(end)
       if !end.endsBroadcast, earlyEnd == nil { explainByLastWords(of: agent) }
     } else {
@@ -223,12 +233,15 @@ final class Ingest {
     let isHung = hung == pid
     hung = nil
     let isFenced = !isHung && end.signal == SIGKILL && kills?.haveRisen == true
-    let end = isHung ? .hung : isFenced ? .fenced : AgentEnd(end, lastWords: words)
+    let end =
+      isHung
+      ? .hung : isFenced ? .fenced : AgentEnd(end, text: fullText(words?.text, of: UInt32(pid)))
     guard end.finalCode == nil else {
       Log.note("agent \(pid): \(end.words)")
       isClosing = true
       retry.stop()
-      return events.final(end)
+      let told = farewell.flatMap { $0.pid == UInt32(pid) ? end.told($0.code, $0.text) : nil }
+      return events.final(told ?? end)
     }
     died("agent \(pid): \(end.words)", end)
     let delay = crashes.isLooping(now: .now) ? RelayLimits.crashLoopDelay : respawns.next()
@@ -245,8 +258,14 @@ final class Ingest {
       unexplained = agent
       return
     }
-    let end = AgentEnd(exitCode: words.code, text: words.text)
+    let end = AgentEnd(exitCode: words.code, text: fullText(words.text, of: agent.pid))
     died("agent \(agent.pid): \(end.words)", end)
+  }
+
+  /// The record of last words is short: what the link delivered before is preferred to it.
+  private func fullText(_ recorded: String?, of pid: UInt32) -> String {
+    guard let farewell, farewell.pid == pid, !farewell.text.isEmpty else { return recorded ?? "" }
+    return farewell.text
   }
 
   /// The port is closed and nothing was left: then it was killed.
@@ -282,9 +301,12 @@ final class Ingest {
     events.explained(end)
   }
 
-  /// The same complaint is made once, not at each try.
+  /// The same complaint is made once, not at each try, and none of a single connection that breaks:
+  /// that is the port of an agent on its way out.
   private func complain(_ end: LinkEnd) {
-    guard end != .nobody, "\(end)" != complaint else { return }
+    let hadBroken = hasBroken
+    hasBroken = if case .lost = end { true } else { false }
+    guard end != .nobody, "\(end)" != complaint, hadBroken || !hasBroken else { return }
     complaint = "\(end)"
     Log.note("link \(linkNumber): \(end)")
     if case .lost = end, isExplained { return }

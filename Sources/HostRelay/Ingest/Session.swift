@@ -14,7 +14,9 @@ struct Session: Equatable {
 
   /// How long it is kept without an agent; nil: for ever.
   private let hold: Duration?
+  /// Since when there has been no picture of a broadcast that had one.
   private var lostAt: Moment?
+  private(set) var hasAgent = false
   /// What whoever controls the broadcast wants; no agent that comes changes it.
   private(set) var isPauseWanted = false
   /// What the agent says.
@@ -39,15 +41,18 @@ struct Session: Equatable {
     } else {
       self.epoch = nextEpoch
     }
-    lostAt = nil
+    hasAgent = true
     isAgentPaused = false
     if state == .waiting { state = .starting }
+    // Why the one before it is gone holds no longer.
+    text = state == .interrupted ? Self.noPictureYet : ""
   }
 
   /// A keyframe came: there is a picture.
   mutating func keyframeArrived() {
     guard state == .starting || state == .interrupted else { return }
     state = isPaused ? .paused : .live
+    lostAt = nil
     text = ""
   }
 
@@ -76,15 +81,19 @@ struct Session: Equatable {
     switch state {
     case .live where isPaused: state = .paused
     case .paused where !isPaused: state = .live
-    case .interrupted where isAgentPaused && lostAt == nil:
+    case .interrupted where isAgentPaused && hasAgent:
       state = .paused
+      lostAt = nil
       text = ""
     default: break
     }
   }
 
+  private static let noPictureYet = "the next agent has shown no picture yet"
+
   /// The link is gone; one that never showed a picture leaves nothing to hold.
   mutating func linkLost(_ cause: String, now: Moment) {
+    hasAgent = false
     switch state {
     case .live, .paused, .interrupted:
       state = .interrupted
@@ -95,9 +104,9 @@ struct Session: Equatable {
     text = cause
   }
 
-  /// A better word for why it is interrupted, when one is found later.
+  /// A better word for why it is interrupted, when one is found before another agent comes.
   mutating func explain(_ cause: String) {
-    if state == .interrupted || state == .waiting { text = cause }
+    if !hasAgent, state == .interrupted || state == .waiting { text = cause }
   }
 
   mutating func finish(_ text: String) {
@@ -105,7 +114,7 @@ struct Session: Equatable {
     self.text = text
   }
 
-  /// Whether it has been held without an agent for as long as it may.
+  /// Whether it has been held without a picture for as long as it may, agent or not.
   func isExpired(now: Moment) -> Bool {
     guard state == .interrupted, let lostAt, let hold else { return false }
     return now - lostAt >= hold

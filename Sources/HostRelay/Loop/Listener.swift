@@ -3,8 +3,9 @@ import Report
 
 /// Accepts TCP connections of one port and hands each on.
 ///
-/// When descriptors run out it rests for a moment instead of spinning on a port that stays
-/// readable. While paused, newcomers wait in the kernel's backlog.
+/// Those that would take a reserved descriptor are closed. When none are left at all it rests for a
+/// moment instead of spinning on a port that stays readable. While paused, newcomers wait in the
+/// kernel's backlog.
 final class Listener {
   /// Called for each connection.
   var accepted: ((consuming OwnedFD) -> Void)?
@@ -16,6 +17,7 @@ final class Listener {
   private let rest: LoopTimer
   private var failures: RepeatedError
   private var isPaused = false
+  private let firstReserved = Descriptors.firstReserved()
 
   private static let connectionsATurn = 16
   private static let restTime = Duration.milliseconds(250)
@@ -54,7 +56,11 @@ final class Listener {
     for _ in 0..<Self.connectionsATurn where !isPaused {
       do {
         guard let connection = try TCPSocket.accept(on: socket.raw) else { return }
-        accepted?(connection)
+        if connection.raw < firstReserved {
+          accepted?(connection)
+        } else if let line = failures.record("what is left of ulimit -n is for the agent") {
+          Log.note(line)
+        }
       } catch {
         if let line = failures.record("\(error)") { Log.note(line) }
         poll.stop()

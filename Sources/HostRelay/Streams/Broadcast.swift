@@ -45,6 +45,8 @@ final class Broadcast {
 
   private let hold: Duration?
   private var announced: Message?
+  /// What the log has of the session.
+  private var logged: (id: UInt64, state: SessionState)?
   private var keepAlive = KeepAlive()
   /// Bits a second that whoever controls the broadcast wants; nil: as the agent thinks fit.
   private var wantedBitrate: Int?
@@ -142,6 +144,8 @@ final class Broadcast {
       // A session that waits has been finished already, and the agent is late.
       if session.state != .waiting { finish(code, text) }
     } else {
+      // An agent that is lost again is an event of its own.
+      if session.state == .interrupted { logged = nil }
       session.linkLost("\(end)", now: .now)
       announceState()
     }
@@ -206,13 +210,19 @@ final class Broadcast {
     passKeyframeRequest(now: now)
     if packets.isSuspended { container.keepAlive(now: now) }
     if session.state != .live, keepAlive.isDue(now: now) { put(stateMessage) }
-    if session.isExpired(now: now) { finish(.agentLost, session.text) }
+    if session.isExpired(now: now) { expire() }
   }
 
   /// Ends this session for every consumer; unless `forGood`, a new one waits under a new id.
   func finish(_ code: FinishCode, _ text: String, forGood: Bool = false) {
+    // An agent says that it ends, and then its exit code says so once more.
+    if session.epoch == 0, let lastFinish, lastFinish == (code, text) { return }
     lastFinish = (code, text)
-    session.finish(text.isEmpty ? code.word : "\(code.word): \(text)")
+    if code == .finished {
+      session.finish(text)
+    } else {
+      session.finish(text.isEmpty ? code.word : "\(code.word): \(text)")
+    }
     announceState()
     put(.finished(code, text))
     container.finish()
@@ -223,6 +233,19 @@ final class Broadcast {
     guard !forGood else { return }
     session = Session(hold: hold)
     announceState()
+  }
+
+  /// The session was held for as long as it may be. An agent that is linked, and still has shown
+  /// nothing, begins the next one with what it has said of itself.
+  private func expire() {
+    let (former, setup, descriptions) = (session, setup, descriptions)
+    finish(.agentLost, session.text)
+    guard former.hasAgent else { return }
+    session.agentGreeted(session: 0, epoch: 0)
+    if former.isPauseWanted { session.wantPause(true) }
+    (self.setup, self.descriptions) = (setup, descriptions)
+    announceState()
+    for message in preface.dropFirst() { put(message) }
   }
 
   /// Streams that one agent may have; the design knows four.
@@ -261,7 +284,8 @@ final class Broadcast {
     .sessionState(session.state, session: session.id, epoch: session.epoch, session.text)
   }
 
-  /// Tells every consumer, when there is something new to tell.
+  /// Tells every consumer, when there is something new to tell. The log gets states only: what
+  /// explains one later is written where it becomes known.
   private func announceState() {
     let message = stateMessage
     guard message != announced else { return }
@@ -269,9 +293,15 @@ final class Broadcast {
     keepAlive.spoke(now: .now)
     let isSuspended = session.state == .interrupted || session.state == .paused
     for stream in [packets, container.stream] { stream.isSuspended = isSuspended }
+    logState()
+    put(message)
+  }
+
+  private func logState() {
+    if let logged, logged == (session.id, session.state) { return }
+    logged = (session.id, session.state)
     let reason = session.text.isEmpty ? "" : ": \(session.text)"
     Log.note("session \(session.name): \(session.state.word)\(reason)")
-    put(message)
   }
 
   private func put(_ message: Message) {

@@ -27,7 +27,7 @@ struct Site {
       let page = ViewerPage(
         host: request.host, key: request.key, consumers: "\(consumers)",
         state: broadcast.session.state.word,
-        detail: broadcast.session.text)
+        detail: broadcast.session.text, memory: broadcast.figures.map(MemoryWords.init))
       return .document(HTTPDocument(type: "text/html; charset=utf-8", page.html))
     case "/live.ts":
       guard broadcast.container.stream.readerCount < RelayLimits.consumers else {
@@ -36,6 +36,8 @@ struct Site {
       return .stream(type: "video/mp2t", broadcast.container.stream)
     case "/api/v1/status":
       return .document(HTTPDocument(type: "application/json", status().json.encoded + "\n"))
+    case "/metrics":
+      return .document(HTTPDocument(type: MetricsDocument.type, status().metrics.text))
     case "/healthz":
       let status = status()
       return .document(.line(status.isHealthy ? 200 : 503, broadcast.session.state.word))

@@ -42,6 +42,12 @@ struct StatusDocument {
     ])
   }
 
+  /// The numbers of it.
+  var metrics: MetricsDocument {
+    MetricsDocument(
+      broadcast: broadcast, deaths: ingest.deaths, isAgentThere: ingest.agent != nil)
+  }
+
   private var lastFinish: JSONText {
     guard let finish = broadcast.lastFinish else { return .none }
     return .object([("code", .text(finish.code.word)), ("text", .text(finish.text))])

@@ -1,3 +1,5 @@
+import Wire
+
 /// The page at `/`: says what is broadcast and where to read it.
 struct ViewerPage {
   let host: String
@@ -6,6 +8,8 @@ struct ViewerPage {
   let consumers: String
   let state: String
   let detail: String
+  /// nil while no agent is there.
+  let memory: MemoryWords?
 
   var html: String {
     """
@@ -23,6 +27,7 @@ struct ViewerPage {
     <body>
     <h1>Porthole</h1>
     <p>The broadcast is <strong>\(Self.escaped(state))</strong>\(detailText).</p>
+    <p>\(memory?.text ?? "No agent is there.")</p>
     <p>Watch it in a player:</p>
     <ul>
     <li><code>mpv --profile=low-latency \(address)</code></li>
@@ -30,7 +35,7 @@ struct ViewerPage {
     <li><code>vlc \(address)</code></li>
     </ul>
     <p>Programs read packets from <code>\(Self.escaped(consumers))</code>.
-    State: <a href="/api/v1/status\(query)">/api/v1/status</a>, <a href="/healthz\(query)">/healthz</a>.</p>
+    State: <a href="/metrics\(query)">/metrics</a>, <a href="/api/v1/status\(query)">/api/v1/status</a>, <a href="/healthz\(query)">/healthz</a>.</p>
     </body>
     </html>
 
@@ -55,5 +60,21 @@ struct ViewerPage {
       default: String(character)
       }
     }.joined()
+  }
+}
+
+/// What the agent holds, in a sentence.
+struct MemoryWords {
+  let text: String
+
+  init(_ figures: AgentFigures) {
+    let address = figures[.limitAddressKB]
+    let ofAddress = address == 0 ? "" : " of \(address)"
+    let step = MemoryStep(rawValue: UInt8(clamping: figures[.memoryStep])) ?? .rest
+    let given = step == .rest ? "nothing is given up" : "it has given up: \(step.word)"
+    text =
+      "The agent maps \(figures[.vmSizeKB])\(ofAddress) kB and has \(figures[.vmDataKB]) of "
+      + "\(figures[.limitDataKB]) kB of data; beside that it holds \(figures[.framesHeldKB]) kB of "
+      + "frames and \(figures[.memfdKB]) kB of pixels of its own. For want of memory \(given)."
   }
 }

@@ -7,13 +7,26 @@ import Testing
 
 /// The numbered picture, and the source that sends it.
 @Suite struct TestPatternTests {
-  @Test(arguments: [(1920, 1080), (896, 128), (320, 240), (64, 64)])
+  @Test(arguments: [(1920, 1080), (896, 128), (320, 240), (64, 64), (1920, 17), (4096, 64)])
   func `the number is read back from its row of squares`(_ width: Int, _ height: Int) {
     let pattern = TestPattern(width: width, height: height)
     for number in [0, 1, 0x5555, 65_535, 65_537] {
       let rows = pattern.movingRows[0]
       let row = draw((rows.lowerBound + rows.upperBound) / 2, of: number, pattern)
       #expect(Self.number(in: row, cell: pattern.cell) == number & 0xffff)
+    }
+  }
+
+  // Squares that did not fit were drawn beside the picture, which ended the process.
+  @Test(arguments: [1, 2, 3, 16, 17, 25, 26, 27, 64, 1080, 16_384], [1, 2, 3, 8, 17, 64, 16_384])
+  func `every size is drawn whole`(_ width: Int, _ height: Int) {
+    let pattern = TestPattern(width: width, height: height)
+    let rows = pattern.movingRows.flatMap { [$0.lowerBound, $0.upperBound - 1] } + [0, height - 1]
+    for y in rows where (0..<height).contains(y) {
+      #expect(draw(y, of: 3, pattern).allSatisfy { $0 != 0 })
+    }
+    for rows in pattern.movingRows {
+      #expect(rows.lowerBound >= 0 && rows.upperBound <= height)
     }
   }
 

@@ -58,6 +58,28 @@ struct EncodeTests {
     }
   }
 
+  @Test(
+    "a halved picture shows the whole frame at half the width and height, whatever its size",
+    arguments: [(160, 96), (186, 134), (322, 202)])
+  func halved(width: Int, height: Int) throws {
+    let frames = try DrawnFrames(width: width, height: height)
+    // Constant over each four pixels that become one.
+    frames.draw { x, y in color(x / 2, y / 2, 7) }
+    let encoder = try softwareEncoder(width: width, height: height)
+    try encoder.reconfigure(width: width, height: height, isHalved: true)
+    try encoder.load(frames.frame())
+    let unit = try encoder.encode(keyframe: false, pts: 0)
+    #expect(encoder.stream.displayWidth == (width / 2 + 1) / 2 * 2)
+    let size = (encoder.stream.displayWidth, encoder.stream.displayHeight)
+    let decoded = try DecodedPictures(annexB: unit.bytes(), width: size.0, height: size.1)
+    #expect(decoded.isClean, "\(decoded.log)")
+    let ideal = ideal(width: size.0, height: size.1) { x, y in
+      color(min(x, width / 2 - 1), min(y, height / 2 - 1), 7)
+    }
+    try #require(decoded.pictures.count == 1)
+    #expect(signalToNoise(decoded.pictures[0], ideal) > 30)
+  }
+
   @Test("pictures past the end of frame_num decode")
   func manyPictures() throws {
     let frames = try DrawnFrames(width: 64, height: 48)
