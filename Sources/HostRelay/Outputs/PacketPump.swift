@@ -18,10 +18,13 @@ final class PacketPump {
     self.stream = stream
     lastSent = now
     progress = ProgressWatch(now: now)
-    reader.wake = { [weak self] in self?.pump() }
-    resume = { [weak self] in
-      self?.isSending = false
-      self?.pump()
+    // Nothing here is weak: an object that is referred to weakly counts slowly for ever, and this
+    // one is counted for each packet. `stop` ends both closures.
+    reader.wake = { [unowned self] in pump() }
+    resume = { [self] in
+      guard resume != nil else { return }
+      isSending = false
+      pump()
     }
   }
 
@@ -54,6 +57,7 @@ final class PacketPump {
 
   /// Gives nothing more to the socket.
   func stop() {
+    resume = nil
     reader.wake = nil
     reader.overflowed = nil
     drained = nil
