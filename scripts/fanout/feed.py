@@ -52,8 +52,9 @@ def main():
         token = file.read()
     with socket.create_server(("127.0.0.1", int(port))) as listener:
         connection, _ = listener.accept()
+        # The relay's greeting, in one piece; before it the relay looks who listens here.
+        connection.recv(65536)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connection.recv(65536)  # the relay's greeting, which the relay sends in one piece
     fields = struct.pack(">IBIQQI", VERSION, AGENT, os.getpid(), 1, 0, 0)
     connection.sendall(message(GREETING, b"PORTHOLE" + fields + text(token)))
     connection.sendall(message(STARTED, text(b"feed") + text(source[0].encode()) + text(b"none")))

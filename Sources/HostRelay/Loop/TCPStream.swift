@@ -110,24 +110,21 @@ enum StreamEnd: Equatable, CustomStringConvertible {
     _ = unsafe uv_read_stop(stream)
   }
 
-  /// Sends `bytes` after all that was written before; `taken` runs when the kernel has them.
-  ///
-  /// `taken` may run before this returns. It is not called when the stream ends first.
-  func write(_ bytes: SharedBytes, taken: (() -> Void)? = nil) {
-    guard isOpen else { return }
+  /// Sends `bytes` after all that was written before. True: the kernel has them already. Otherwise
+  /// `taken` runs when it has, unless the stream ends first.
+  @discardableResult
+  func write(_ bytes: SharedBytes, taken: (() -> Void)? = nil) -> Bool {
+    guard isOpen else { return false }
     var rest = unsafe bytes.bytes
     var buffer = unsafe rest.uvBuffer
     let sent = unsafe uv_try_write(stream, &buffer, 1)
     if sent >= 0 {
-      if Int(sent) == bytes.count {
-        taken?()
-        return
-      }
+      if Int(sent) == bytes.count { return true }
       unsafe rest = UnsafeRawBufferPointer(rebasing: rest[Int(sent)...])
       unsafe buffer = rest.uvBuffer
     } else if sent != UV_EAGAIN.rawValue {
       end(.failed(sent))
-      return
+      return false
     }
     let request = PendingRequest(bytes) { [weak self] status in
       guard let self, self.isOpen else { return }
@@ -145,6 +142,7 @@ enum StreamEnd: Equatable, CustomStringConvertible {
       unsafe write.deallocate()
       end(.failed(code))
     }
+    return false
   }
 
   /// Closes once the kernel has taken everything written before. A peer that takes nothing is cut
@@ -153,8 +151,7 @@ enum StreamEnd: Equatable, CustomStringConvertible {
     received = nil
     ended = nil
     stopReading()
-    guard queuedBytes > 0 else { return close() }
-    write(SharedBytes([])) { [self] in close() }
+    if queuedBytes == 0 || write(SharedBytes([]), taken: { [self] in close() }) { close() }
   }
 
   private func took(_ count: Int) {

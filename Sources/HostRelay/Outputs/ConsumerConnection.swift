@@ -33,6 +33,7 @@ final class ConsumerConnection {
     stream = try TCPStream(on: loop, inputBytes: 4096)
     pump = PacketPump(Reader(name: name), to: stream, now: now)
     do { try stream.open(socket) } catch {
+      pump.stop()
       stream.close()
       throw error
     }

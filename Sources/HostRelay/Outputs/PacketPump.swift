@@ -10,13 +10,22 @@ final class PacketPump {
   private let stream: TCPStream
   private var progress: ProgressWatch
   private var isSending = false
+  /// Made once: a packet that the kernel takes at once must cost nothing.
+  private var resume: (() -> Void)?
 
   init(_ reader: Reader, to stream: TCPStream, now: Moment) {
     self.reader = reader
     self.stream = stream
     lastSent = now
     progress = ProgressWatch(now: now)
-    reader.wake = { [weak self] in self?.pump() }
+    // Nothing here is weak: an object that is referred to weakly counts slowly for ever, and this
+    // one is counted for each packet. `stop` ends both closures.
+    reader.wake = { [unowned self] in pump() }
+    resume = { [self] in
+      guard resume != nil else { return }
+      isSending = false
+      pump()
+    }
   }
 
   /// Sends what waits, as far as the socket takes it; goes on by itself from then on.
@@ -25,7 +34,7 @@ final class PacketPump {
     isSending = true
     while let packet = reader.take() {
       lastSent = .now
-      guard write(packet.bytes) else { return }
+      guard stream.write(packet.bytes, taken: resume) else { return }
     }
     isSending = false
     drained?()
@@ -48,22 +57,9 @@ final class PacketPump {
 
   /// Gives nothing more to the socket.
   func stop() {
+    resume = nil
     reader.wake = nil
     reader.overflowed = nil
     drained = nil
-  }
-
-  /// Whether the kernel took all of `bytes` at once; otherwise pumping goes on when it has.
-  private func write(_ bytes: SharedBytes) -> Bool {
-    var isTaken = false
-    var isWaiting = false
-    stream.write(bytes) { [weak self] in
-      isTaken = true
-      guard isWaiting, let self else { return }
-      self.isSending = false
-      self.pump()
-    }
-    isWaiting = !isTaken
-    return isTaken
   }
 }

@@ -17,6 +17,7 @@ final class LiveConnection {
     stream = try TCPStream(on: loop, inputBytes: 1024)
     pump = PacketPump(Reader(name: name), to: stream, now: now)
     do { try stream.open(socket) } catch {
+      pump.stop()
       stream.close()
       throw error
     }

@@ -62,6 +62,9 @@ struct RequestHead: Equatable {
     self.fields = fields
   }
 
+  /// Whether another protocol is asked for; we speak none.
+  var isUpgrade: Bool { fields["upgrade"] != nil }
+
   func request(from visitor: Visitor) -> HTTPRequest {
     let key = query.split(separator: "&").first { $0.hasPrefix("key=") }?.dropFirst(4) ?? ""
     return HTTPRequest(

@@ -109,6 +109,17 @@ struct StatusDocument {
       ("lost", .number(ends.lost)),
       ("cache_packets", .number(stream.cache.packets.count)),
       ("cache_bytes", .number(stream.cache.byteCount)),
+      ("slow", .list(stream.losers.map(loss))),
+    ])
+  }
+
+  /// A reader that is there and lost something.
+  private func loss(of reader: Reader) -> JSONText {
+    .object([
+      ("name", .text(reader.name)),
+      ("drops_behind", .number(reader.drops.behind)),
+      ("drops_overrun", .number(reader.drops.overrun)),
+      ("dropped_bytes", .number(reader.drops.bytes)),
     ])
   }
 
