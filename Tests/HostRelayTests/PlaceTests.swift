@@ -47,7 +47,7 @@ import Testing
           Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==
           """)
       }
-      for peer in peers { #expect(try answer(peer).hasPrefix("HTTP/1.0 403")) }
+      for peer in peers { #expect(try answer(peer).hasPrefix("HTTP/1.1 403")) }
       #expect(try relay.get("/healthz", ["-m", "2"]).hasSuffix("503"))
     }
   }

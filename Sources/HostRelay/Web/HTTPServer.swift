@@ -98,9 +98,12 @@ final class HTTPServer {
       viewer.ended = { [weak self, weak viewer] end in
         if let viewer { self?.viewerEnded(viewer, end) }
       }
-      let request = head?.request(from: visitor)
-      let refusal = HTTPAnswer.document(.line(400, "this request cannot be read"))
-      viewer.give(request.flatMap { answer?($0) } ?? refusal, isHead: request?.method == "HEAD")
+      guard let head else {
+        return viewer.give(.document(.line(400, "this request cannot be read")), isHead: false)
+      }
+      let request = head.request(from: visitor)
+      let answer = head.wantsUpgrade ? .document(.line(403, "no upgrade here")) : answer?(request)
+      viewer.give(answer ?? .document(.line(503, "not yet")), isHead: head.method == "HEAD")
     } catch {
       ends.count(.lost("\(error)"))
     }
