@@ -14,6 +14,7 @@ final class Relay {
   private let http: HTTPServer
   private let timer: LoopTimer
   private let began = Moment.now
+  private var nextReaderTick = Moment.now
   private let viewerKey: AccessKey
   private let controlKey: AccessKey
   private var ingest: Ingest?
@@ -113,6 +114,8 @@ final class Relay {
     let now = Moment.now
     ingest?.tick(now: now)
     broadcast.tick(now: now)
+    guard now >= nextReaderTick else { return }
+    nextReaderTick = now + RelayLimits.readerTick
     consumers.tick(now: now)
     http.tick(now: now)
   }

@@ -67,6 +67,8 @@ enum RelayLimits {
   /// Bits a second that may be asked of an agent.
   static let bitrates = 100_000...1_000_000_000
 
-  /// How often deadlines are looked at: joiners, stuck readers, heartbeats, the hold time.
+  /// How often deadlines are looked at: joiners, the agent's heartbeats, the hold time.
   static let tick = Duration.milliseconds(100)
+  /// The same for each reader, of whom there may be a thousand: stuck ones, heartbeats, drops.
+  static let readerTick = Duration.milliseconds(500)
 }

@@ -37,8 +37,6 @@ extension EndToEnd {
         try waitUntil("the stopped are cut with a reason") {
           relay.process.errors.contains("closed: took nothing for 2 s")
         }
-        let status = try relay.ctl("status").output
-        #expect(status.components(separatedBy: "\"dropped_bytes\"").count - 1 >= 10)
         // The slow were dropped to keyframes, and each of what they got decodes.
         #expect(relay.process.errors.contains("is too slow and lost"))
         for index in 10..<20 { #expect(crowd.isWhole(index, sent: sent), "reader \(index)") }

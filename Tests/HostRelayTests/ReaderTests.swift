@@ -120,7 +120,7 @@ import Testing
     var log = DropLog()
     let readers = (1...3).map { Reader(name: "consumer \($0)") }
     for reader in readers { reader.put(packet(.keyframe), now: start) }
-    #expect(log.line(for: readers, now: at(500)) == nil)
+    #expect(log.line(for: readers, now: at(-500)) == nil)
     readers[0].put(packet(.picture, bytes: 10), now: at(500))
     readers[1].put(packet(.picture, bytes: 20), now: at(500))
     #expect(

@@ -32,7 +32,8 @@ import Wire
       "| reader behind, soft | \(seconds(limits.softDelay)) s |",
       "| reader behind, hard | \(seconds(limits.hardDelay)) s or \(limits.hardBytes) bytes |",
       "| messages that wait | \(limits.waitingMessages) |",
-      "| socket takes nothing | \(seconds(limits.stuckAfter)) s |",
+      "| socket takes nothing | \(seconds(limits.stuckAfter)) s, looked at each"
+        + " \(seconds(limits.readerTick)) s |",
       "| what slow readers lost | each \(seconds(limits.dropLogInterval)) s at most |",
       "| unsent bytes in the kernel | \(limits.notSentBytes) bytes |",
       "| unacknowledged | \(seconds(limits.userTimeout)) s |",

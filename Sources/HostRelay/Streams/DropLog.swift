@@ -1,11 +1,12 @@
 /// Says what slow readers lost: one line an interval, which names the one that lost most.
 struct DropLog {
-  private var lastLine: Moment?
+  private var lastLook: Moment?
   private var told: [ObjectIdentifier: Reader.Drops] = [:]
 
   /// The line that is due, if there is something to say.
   mutating func line(for readers: some Collection<Reader>, now: Moment) -> String? {
-    if let lastLine, now - lastLine < RelayLimits.dropLogInterval { return nil }
+    if let lastLook, now - lastLook < RelayLimits.dropLogInterval { return nil }
+    lastLook = now
     var losers: [(reader: Reader, packets: Int, bytes: Int)] = []
     for reader in readers where reader.drops.packets > 0 {
       let before = told[ObjectIdentifier(reader)] ?? Reader.Drops()
@@ -14,7 +15,6 @@ struct DropLog {
       losers.append((reader, packets, reader.drops.bytes - before.bytes))
     }
     guard let worst = losers.max(by: { $0.bytes < $1.bytes }) else { return nil }
-    lastLine = now
     told = [:]
     for reader in readers where reader.drops.packets > 0 {
       told[ObjectIdentifier(reader)] = reader.drops

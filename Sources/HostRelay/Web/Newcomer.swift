@@ -62,7 +62,7 @@ final class Newcomer {
     _ bytes: inout [UInt8], _ count: Int, _ descriptor: Int32, flags: Int
   ) -> Int {
     unsafe bytes.withUnsafeMutableBytes {
-      unsafe recv(descriptor, $0.baseAddress, count, Int32(flags | MSG_DONTWAIT))
+      unsafe recv(descriptor, $0.baseAddress, count, Int32(flags))
     }
   }
 
