@@ -98,15 +98,16 @@ final class HTTPServer {
       viewer.ended = { [weak self, weak viewer] end in
         if let viewer { self?.viewerEnded(viewer, end) }
       }
-      guard let head else {
-        return viewer.give(.document(.line(400, "this request cannot be read")), isHead: false)
-      }
-      let request = head.request(from: visitor)
-      let answer = head.wantsUpgrade ? .document(.line(403, "no upgrade here")) : answer?(request)
-      viewer.give(answer ?? .document(.line(503, "not yet")), isHead: head.method == "HEAD")
+      viewer.give(answer(to: head, from: visitor), isHead: head?.method == "HEAD")
     } catch {
       ends.count(.lost("\(error)"))
     }
+  }
+
+  private func answer(to head: RequestHead?, from visitor: Visitor) -> HTTPAnswer {
+    if head?.isUpgrade == true { return .document(.line(403, "no upgrade here")) }
+    return head.flatMap { answer?($0.request(from: visitor)) }
+      ?? .document(.line(400, "this request cannot be read"))
   }
 
   private func viewerEnded(_ viewer: LiveConnection, _ end: ConsumerEnd) {

@@ -62,8 +62,8 @@ struct RequestHead: Equatable {
     self.fields = fields
   }
 
-  /// Whether the client would speak something else from here on.
-  var wantsUpgrade: Bool { fields["upgrade"] != nil }
+  /// Whether another protocol is asked for; we speak none.
+  var isUpgrade: Bool { fields["upgrade"] != nil }
 
   func request(from visitor: Visitor) -> HTTPRequest {
     let key = query.split(separator: "&").first { $0.hasPrefix("key=") }?.dropFirst(4) ?? ""
