@@ -55,6 +55,8 @@ enum RelayLimits {
   static let ungreeted = 64
   /// The same, of one address off loopback.
   static let ungreetedOfAddress = 5
+  /// A relay that starts agents gives up a port that a stranger has held for so long.
+  static let strangerPatience = Duration.seconds(5)
   /// Consumers of one port.
   static let consumers = 1_000
   /// Connections of HTTP beyond those: for short requests of our own user while viewers fill all.

@@ -20,6 +20,7 @@ import Wire
       "| session held | \(try Options.table.parse([])["hold"] ?? "") s (`--hold`",
       "| reconnect, respawn | after \(delays) s, and \(seconds(limits.retryDelays.last)) s for ever,"
         + " ±\(jitter) % |",
+      "| port held by a stranger | \(seconds(limits.strangerPatience)) s after the start,",
       "| agent sound | \(seconds(limits.soundAfter)) s after",
       "| crash loop | \(limits.crashLoopDeaths) deaths in \(seconds(limits.crashLoopSpan)) s |"
         + " said in the status; starts lie \(seconds(limits.crashLoopDelay)) s apart |",

@@ -44,6 +44,21 @@ import Wire
     }
   }
 
+  // It used to try for ever, and whoever started it saw nothing.
+  @Test("a stranger on the agent's port ends a relay that starts agents with 75, and is named")
+  func takenPort() throws {
+    try withTestDirectory { directory in
+      let stranger = try TCPSocket.listen(
+        on: SocketAddress(bytes: [127, 0, 0, 1], port: 0), backlog: 8)
+      let address = try #require(SocketAddress.local(of: stranger.raw))
+      let relay = try RelayRun(
+        ["--agent", "\(address)", "--spawn-agent", "sh -c 'exit 70'"], in: directory)
+      #expect(try relay.process.waitForEnd(within: .seconds(20)) == 75)
+      #expect(relay.process.errors.contains("port \(address.port) is in use"))
+      #expect(SocketAddress.local(of: stranger.raw) == address)
+    }
+  }
+
   @Test("an agent that dies at once again and again is a crash loop, said in the status")
   func crashLoop() throws {
     try withTestDirectory { directory in

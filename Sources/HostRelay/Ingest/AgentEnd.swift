@@ -1,4 +1,5 @@
 import Glibc
+import Posix
 import Report
 import Wire
 
@@ -21,6 +22,15 @@ struct AgentEnd: Equatable {
   static let fenced = AgentEnd(
     words: "ended by the memory limit of its control group (SIGKILL)", finalCode: nil,
     code: .memory)
+
+  /// No agent at all: somebody else listens where it would.
+  static func taken(_ address: SocketAddress, _ end: LinkEnd) -> AgentEnd {
+    AgentEnd(
+      words:
+        "port \(address.port) is in use (\(end)): end what holds it, or choose another by --agent"
+        + " and the agent's --listen",
+      finalCode: .temporary, code: .unavailable)
+  }
 
   private init(words: String, finalCode: ExitCode?, code: FinishCode) {
     self.words = words

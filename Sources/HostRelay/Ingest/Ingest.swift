@@ -46,6 +46,8 @@ final class Ingest {
   private var crashes = CrashWatch()
   /// When the agent that the link leads to delivered its first keyframe.
   private var deliveredAt: Moment?
+  private let began = Moment.now
+  private var hasMetAgent = false
   /// When the child was started, or the earliest time at which the next one may be.
   private var startTime = Moment.now
   /// A lost agent that left no last words; it may still be there.
@@ -165,6 +167,7 @@ final class Ingest {
   private func linkGreeted(_ greeting: Greeting) {
     Log.note("link \(linkNumber): agent \(greeting.pid)")
     agent = greeting
+    hasMetAgent = true
     complaint = nil
     hasBroken = false
     isExplained = false
@@ -185,11 +188,13 @@ final class Ingest {
     } else {
       complain(end)
     }
+    var isKilled = false
     switch end {
     case .nobody: explainBySilence()
-    case .silent: killHungAgent()
+    case .silent: isKilled = killHungAgent()
     default: break
     }
+    if !isKilled, isTaken(end) { return giveUpPort(end) }
     if let (end, pid) = earlyEnd {
       earlyEnd = nil
       childSettled(end, pid: pid)
@@ -201,6 +206,18 @@ final class Ingest {
     } else {
       connect(after: reconnects.next())
     }
+  }
+
+  /// Whether a stranger has the port, so that no agent of ours can come: one that was busy with the
+  /// relay before us is free again long before this is believed.
+  private func isTaken(_ end: LinkEnd) -> Bool {
+    guard let process, !process.isRunning, !hasMetAgent, end != .nobody else { return false }
+    return .now - began >= RelayLimits.strangerPatience
+  }
+
+  private func giveUpPort(_ end: LinkEnd) {
+    isClosing = true
+    events.final(.taken(address, end))
   }
 
   private func startAgent(_ process: AgentProcess) {
@@ -278,17 +295,18 @@ final class Ingest {
 
   /// What hangs keeps the port, so that no other agent can come: killed, where one may be started in
   /// its place. Only what runs the same program is; whoever else sits there is left alone.
-  private func killHungAgent() {
+  private func killHungAgent() -> Bool {
     guard let process,
       let pid = try? PortOwner.pid(ofListenerOn: address, running: process.program),
       pid != getpid(), kill(pid, SIGKILL) == 0
-    else { return }
+    else { return false }
     if pid == process.pid {
       hung = pid
     } else {
       unexplained = nil
       died("agent \(pid): \(AgentEnd.hung.words)", .hung)
     }
+    return true
   }
 
   private func died(_ line: String, _ end: AgentEnd) {
