@@ -34,9 +34,12 @@ extension EndToEnd {
         let after = try #require(broadcast.status)
         #expect(after.agentFigure("vm_peak_kb") == figures.peakKB)
         #expect(after.agentFigure("frames_encoded") > before.agentFigure("frames_encoded") + 300)
-        for figure in ["encoder_allocations", "loop_allocations", "vm_size_kb"] {
+        for figure in ["encoder_allocations", "loop_allocations"] {
           #expect(after.agentFigure(figure) == before.agentFigure(figure), "\(figure)")
         }
+        // At either reading a stripe of 64 rows may be mapped, or none.
+        let stripe = 1920 * 4 * 64 / 1024
+        #expect(after.agentFigure("vm_size_kb") <= before.agentFigure("vm_size_kb") + stripe)
         #expect(after.agentFigure("frames_held_kb") >= 1920 * 1080 * 4 / 1024)
         #expect(after.agentFigure("memfd_kb") >= 3 * 1920 * 1080 / 1024)
         #expect(after.agentFigure("memory_step") == 0)
