@@ -211,8 +211,11 @@ final class Ingest {
   /// Whether a stranger has the port, so that no agent of ours can come: one that was busy with the
   /// relay before us is free again long before this is believed.
   private func isTaken(_ end: LinkEnd) -> Bool {
-    guard let process, !process.isRunning, !hasMetAgent, end != .nobody else { return false }
-    return .now - began >= RelayLimits.strangerPatience
+    guard let process, !process.isRunning, !hasMetAgent else { return false }
+    switch end {
+    case .silent, .refused: return .now - began >= RelayLimits.strangerPatience
+    case .nobody, .finished, .lost: return false  // What just leaves resets its last connections.
+    }
   }
 
   private func giveUpPort(_ end: LinkEnd) {
@@ -300,6 +303,7 @@ final class Ingest {
       let pid = try? PortOwner.pid(ofListenerOn: address, running: process.program),
       pid != getpid(), kill(pid, SIGKILL) == 0
     else { return false }
+    hasMetAgent = true
     if pid == process.pid {
       hung = pid
     } else {
