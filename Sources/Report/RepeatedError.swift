@@ -6,15 +6,12 @@ package struct RepeatedError {
   private let what: String
   private var count = 0
   private var lastReport: Int64 = .min
-  /// How often it happened in all.
-  package private(set) var total = 0
 
   package init(_ what: String) { self.what = what }
 
   /// Counts one; the line to log, if it is time for one. `now` in nanoseconds.
   package mutating func record(_ cause: String, now: Int64 = MonotonicClock.now()) -> String? {
     count += 1
-    total += 1
     guard lastReport == .min || now - lastReport >= 1_000_000_000 else { return nil }
     lastReport = now
     defer { count = 0 }
