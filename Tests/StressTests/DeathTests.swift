@@ -55,6 +55,7 @@ extension Stress {
         #expect(try all { $0.isConnected && $0.brokenPackets == 0 && $0.state == .live })
         #expect(pair.lastDeath.contains("memory limit"))
         #expect(pair.status?["deaths"] as? Int == Self.deaths)
+        #expect(!pair.relay.errors.contains("refused"))
         let after = try ProcessUse(of: pair.relay.pid)
         #expect(after.descriptors == before.descriptors)
         #expect(after.threads == before.threads)

@@ -130,7 +130,9 @@ final class AgentLink {
       return close(isNobody ? .nobody : .lost("connect: \(uvErrorText(status))"))
     }
     do {
-      guard try PeerIdentity.uid(ofListenerOn: address) == getuid() else {
+      // An agent that ends takes its port along, be it between two calls of ours.
+      guard let owner = try PeerIdentity.uid(ofListenerOn: address) else { return close(.nobody) }
+      guard owner == getuid() else {
         return close(.refused(.notAllowed, "port \(address.port) belongs to another user"))
       }
       try TCPSocket.tune(stream.descriptor, silence: WireLimits.silentAfter, unsent: nil)
