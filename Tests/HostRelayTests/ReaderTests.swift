@@ -1,3 +1,6 @@
+import Glibc
+import Posix
+import TestSupport
 import Testing
 
 @testable import HostRelay
@@ -147,11 +150,28 @@ import Testing
     #expect(kinds(of: reader).count == RelayLimits.waitingMessages)
   }
 
+  @Test("what a reader on this machine has taken is what it has read, not what its kernel holds")
+  func taken() throws {
+    let listener = try TCPSocket.listen(on: SocketAddress("127.0.0.1:0")!, backlog: 8)
+    let address = try #require(SocketAddress.local(of: listener.raw))
+    let peer = try ScriptedPeer(to: address)
+    let socket = try waitUntil("the peer") { () -> ScriptedPeer? in
+      guard let socket = try TCPSocket.accept(on: listener.raw) else { return nil }
+      return ScriptedPeer(socket)
+    }
+    try socket.send([UInt8](repeating: 0, count: 1000))
+    func taken() -> Int64 { ConnectionProgress.takenBytes(of: socket.socket.raw) }
+    try waitUntil("an acknowledgement", isTrue: { taken() == 0 })
+    var piece = [UInt8](repeating: 0, count: 400)
+    #expect(recv(peer.socket.raw, &piece, piece.count, Int32(MSG_WAITALL)) == 400)
+    #expect(taken() == 400)
+  }
+
   @Test("a socket that takes nothing for two seconds is stuck, one that takes a byte is not")
   func stuck() {
     var watch = ProgressWatch(now: start)
-    func isStuck(_ bytes: UInt64, _ isWaiting: Bool, _ time: Int) -> Bool {
-      watch.isStuck(acknowledged: bytes, hasWaiting: isWaiting, now: at(time))
+    func isStuck(_ bytes: Int64, _ isWaiting: Bool, _ time: Int) -> Bool {
+      watch.isStuck(taken: bytes, hasWaiting: isWaiting, now: at(time))
     }
     #expect(!isStuck(0, false, 5000))
     #expect(!isStuck(0, true, 6999))

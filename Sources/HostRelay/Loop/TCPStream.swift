@@ -90,6 +90,10 @@ enum StreamEnd: Equatable, CustomStringConvertible {
     return number
   }
 
+  /// How long the peer may leave what was sent unacknowledged, or its window closed, before the
+  /// kernel ends the connection; nil: for ever.
+  func limitSilence(_ limit: Duration?) { try? TCPSocket.limitSilence(descriptor, to: limit) }
+
   /// Starts, or resumes, giving bytes to `received`.
   func startReading() {
     guard isOpen else { return }

@@ -1,3 +1,5 @@
+import Posix
+
 /// Moves packets from a reader to its socket, one at a time, so that what waits stays in the reader,
 /// where it can be dropped. The same for programs and players.
 final class PacketPump {
@@ -13,6 +15,7 @@ final class PacketPump {
   /// Made once: a packet that the kernel takes at once must cost nothing.
   private var resume: (() -> Void)?
 
+  /// `stream` is connected.
   init(_ reader: Reader, to stream: TCPStream, now: Moment) {
     self.reader = reader
     self.stream = stream
@@ -26,6 +29,9 @@ final class PacketPump {
       isSending = false
       pump()
     }
+    // A reader on this machine cannot go without a word, and one that is slow would be cut for what
+    // its kernel does (`ConnectionProgress`).
+    if SocketAddress.peer(of: stream.descriptor)?.isLoopback == true { stream.limitSilence(nil) }
   }
 
   /// Sends what waits, as far as the socket takes it; goes on by itself from then on.
@@ -49,14 +55,15 @@ final class PacketPump {
   /// Whether the socket still has bytes to take.
   var isBlocked: Bool { stream.queuedBytes > 0 }
 
-  /// Whether the socket has taken nothing for too long.
+  /// Whether its reader has taken nothing for too long.
   func isStuck(now: Moment) -> Bool {
-    let acknowledged = isBlocked ? ConnectionState(of: stream.descriptor).acknowledgedBytes : 0
-    return progress.isStuck(acknowledged: acknowledged, hasWaiting: isBlocked, now: now)
+    let taken = isBlocked ? ConnectionProgress.takenBytes(of: stream.descriptor) : 0
+    return progress.isStuck(taken: taken, hasWaiting: isBlocked, now: now)
   }
 
-  /// Gives nothing more to the socket.
+  /// Gives nothing more to the socket, which the kernel alone looks after from then on.
   func stop() {
+    stream.limitSilence(RelayLimits.userTimeout)
     resume = nil
     reader.wake = nil
     reader.overflowed = nil
