@@ -79,9 +79,9 @@ import Testing
   @Test("a joiner's burst counts for no limit")
   func burst() {
     let reader = Reader(name: "reader")
-    reader.start(with: [
-      packet(.keyframe, bytes: RelayLimits.hardBytes), packet(.picture, bytes: 1 << 20),
-    ])
+    reader.start(
+      with: [packet(.keyframe, bytes: RelayLimits.hardBytes), packet(.picture, bytes: 1 << 20)],
+      now: start)
     reader.put(packet(.picture), now: at(0))
     reader.put(packet(.picture), now: at(499))
     #expect(kinds(of: reader) == [.keyframe, .picture, .picture, .picture])
@@ -105,17 +105,22 @@ import Testing
     #expect(asked == 1)
   }
 
-  @Test("a transport that found nothing is woken, and not before")
-  func wakes() {
-    let reader = Reader(name: "reader")
-    var woken = 0
-    reader.wake = { woken += 1 }
-    reader.put(packet(.keyframe), now: start)
+  @Test("a sink that found nothing is offered the next packet, and takes those behind it itself")
+  func offers() {
+    final class Sink: PacketSink {
+      var offered: [Packet.Kind] = []
+      func offer(_ packet: Packet, now: Moment) { offered.append(packet.kind) }
+    }
+    let (reader, sink) = (Reader(name: "reader"), Sink())
+    reader.sink = sink
+    reader.start(with: [packet(.keyframe), packet(.picture)], now: start)
+    reader.put(packet(.message), now: start)
+    #expect(sink.offered == [.keyframe])
+    #expect(kinds(of: reader) == [.picture, .message])
     reader.put(packet(.picture), now: start)
-    #expect(woken == 1)
-    _ = kinds(of: reader)
-    reader.put(packet(.picture), now: start)
-    #expect(woken == 2)
+    reader.put(packet(.sound), now: start)
+    #expect(sink.offered == [.keyframe, .picture])
+    #expect(kinds(of: reader) == [.sound])
   }
 
   @Test("what is lost is said once a second, by name, with bytes and advice")

@@ -2,18 +2,17 @@ import Posix
 
 /// Moves packets from a reader to its socket, one at a time, so that what waits stays in the reader,
 /// where it can be dropped. The same for programs and players.
-final class PacketPump {
+final class PacketPump: PacketSink {
   let reader: Reader
+  private let stream: TCPStream
+  private var isSending = false
   /// When something was given to the socket last.
   private(set) var lastSent: Moment
   /// Called when nothing waits any more.
   var drained: (() -> Void)?
-
-  private let stream: TCPStream
-  private var progress: ProgressWatch
-  private var isSending = false
-  /// Made once: a packet that the kernel takes at once must cost nothing.
+  /// Goes on when the kernel has taken what it could not take at once; nil once stopped.
   private var resume: (() -> Void)?
+  private var progress: ProgressWatch
 
   /// `stream` is connected.
   init(_ reader: Reader, to stream: TCPStream, now: Moment) {
@@ -22,8 +21,8 @@ final class PacketPump {
     lastSent = now
     progress = ProgressWatch(now: now)
     // Nothing here is weak: an object that is referred to weakly counts slowly for ever, and this
-    // one is counted for each packet. `stop` ends both closures.
-    reader.wake = { [unowned self] in pump() }
+    // one is counted for each packet. `stop` ends both references.
+    reader.sink = self
     resume = { [self] in
       guard resume != nil else { return }
       isSending = false
@@ -32,6 +31,14 @@ final class PacketPump {
     // A reader on this machine cannot go without a word, and one that is slow would be cut for what
     // its kernel does (`ConnectionProgress`).
     if SocketAddress.peer(of: stream.descriptor)?.isLoopback == true { stream.limitSilence(nil) }
+  }
+
+  func offer(_ packet: Packet, now: Moment) {
+    lastSent = now
+    isSending = true
+    guard stream.write(packet.bytes, taken: resume) else { return }
+    isSending = false
+    pump()
   }
 
   /// Sends what waits, as far as the socket takes it; goes on by itself from then on.
@@ -65,7 +72,7 @@ final class PacketPump {
   func stop() {
     stream.limitSilence(RelayLimits.userTimeout)
     resume = nil
-    reader.wake = nil
+    reader.sink = nil
     reader.overflowed = nil
     drained = nil
   }
