@@ -106,7 +106,9 @@ let package = Package(
       swiftSettings: tests),
     .testTarget(
       name: "SoftwareDriverTests",
-      dependencies: ["SoftwareDriver", "Bitstream", "CPixelKernels", "CVA", "TestSupport"],
+      dependencies: [
+        "SoftwareDriver", "Bitstream", "CPixelKernels", "CVA", "CLinux", "TestSupport",
+      ],
       swiftSettings: tests),
     .testTarget(
       name: "IntegrationTests",
