@@ -16,7 +16,8 @@ struct StatusDocument {
       && ingest.agent != nil && !ingest.isStalled
   }
 
-  var json: JSONText {
+  /// `mayControl` is whether the one who asks may also control.
+  func json(for mayControl: Bool) -> JSONText {
     .object([
       ("session", .text(broadcast.session.name)),
       ("epoch", .number(Int(broadcast.session.epoch))),
@@ -38,6 +39,7 @@ struct StatusDocument {
       ("streams", .list(streams)),
       ("readers", readers),
       ("keyframe_requests", keyframeRequests),
+      ("may_control", .truth(mayControl)),
       ("uptime_seconds", .decimal(Double(uptime.nanoseconds / 1_000_000) / 1000)),
     ])
   }
