@@ -109,7 +109,9 @@ struct MuxerError: Error, CustomStringConvertible {
     _ bytes: [UInt8], of parameters: UnsafeMutablePointer<AVCodecParameters>
   ) throws(MuxerError) {
     let padded = bytes.count + Int(AV_INPUT_BUFFER_PADDING_SIZE)
-    guard let memory = unsafe av_mallocz(padded) else { throw MuxerError(call: "av_mallocz", code: -12) }
+    guard let memory = unsafe av_mallocz(padded) else {
+      throw MuxerError(call: "av_mallocz", code: -12)
+    }
     unsafe memory.copyMemory(from: bytes, byteCount: bytes.count)
     unsafe parameters.pointee.extradata = memory.assumingMemoryBound(to: UInt8.self)
     unsafe parameters.pointee.extradata_size = Int32(bytes.count)

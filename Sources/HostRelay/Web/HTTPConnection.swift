@@ -35,20 +35,21 @@ import Glibc
     return unsafe give(wsi, request)
   }
 
-  /// Decides on a WebSocket that lws is asked for. Not 0 says no.
-  func upgrade(_ wsi: OpaquePointer) -> Int32 {
+  /// Decides on another protocol that lws is asked for: WebSockets alone. Not 0 says no.
+  func upgrade(_ wsi: OpaquePointer, to name: String?) -> Int32 {
     var request = unsafe HTTPRequest(wsi, path: pathText(wsi), visitor: visitor)
     request.isUpgrade = true
     switch server?.answer?(request) {
-    case .socket(let feed):
+    case .socket(let feed) where name == "websocket":
       self.feed = feed
       return 0
-    case .document(let document):
+    case .document(let document) where document.status == 403:
       _ = unsafe lws_return_http_status(
         wsi, document.status, String(decoding: document.bytes, as: UTF8.self))
-      return -1
-    case .stream, nil: return -1
+    default:
+      _ = unsafe lws_return_http_status(wsi, HTTP_STATUS_FORBIDDEN.rawValue, "no upgrade here")
     }
+    return -1
   }
 
   /// The WebSocket stands.

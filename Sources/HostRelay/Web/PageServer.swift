@@ -132,7 +132,8 @@ private func httpCallback(
   guard let wsi = unsafe wsi, let opaque = unsafe lws_get_opaque_user_data(wsi) else { return 0 }
   switch reason {
   case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE, LWS_CALLBACK_ESTABLISHED, LWS_CALLBACK_RECEIVE,
-    LWS_CALLBACK_SERVER_WRITEABLE, LWS_CALLBACK_HTTP, LWS_CALLBACK_HTTP_BODY, LWS_CALLBACK_HTTP_BODY_COMPLETION,
+    LWS_CALLBACK_SERVER_WRITEABLE, LWS_CALLBACK_TIMER, LWS_CALLBACK_HTTP, LWS_CALLBACK_HTTP_BODY,
+    LWS_CALLBACK_HTTP_BODY_COMPLETION,
     LWS_CALLBACK_HTTP_WRITEABLE, LWS_CALLBACK_WSI_DESTROY:
     break
   default: return 0
@@ -142,8 +143,8 @@ private func httpCallback(
   case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
     // Left alone, lws would answer 101 before it asks anyone who the visitor is.
     connection.server?.asked(connection)
-    let protocolName = unsafe bytes.map { unsafe String(cString: $0.assumingMemoryBound(to: CChar.self)) }
-    return unsafe protocolName == "websocket" ? connection.upgrade(wsi) : -1
+    return unsafe connection.upgrade(
+      wsi, to: bytes.map { unsafe String(cString: $0.assumingMemoryBound(to: CChar.self)) })
   case LWS_CALLBACK_ESTABLISHED:
     unsafe connection.open(wsi)
     return 0
@@ -151,6 +152,9 @@ private func httpCallback(
     let piece = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
     return unsafe connection.viewer?.take(piece) == true ? 0 : -1
   case LWS_CALLBACK_SERVER_WRITEABLE: return connection.viewer?.write() == true ? 0 : -1
+  case LWS_CALLBACK_TIMER:
+    connection.viewer?.sayFarewell()
+    return -1
   case LWS_CALLBACK_HTTP:
     connection.server?.asked(connection)
     let path = unsafe UnsafeRawBufferPointer(start: bytes, count: count)

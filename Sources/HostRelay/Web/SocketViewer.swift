@@ -23,9 +23,8 @@ struct SocketFeed {
   private let pump: SocketPump
   private var acknowledgements = AcknowledgementWatch()
   private var decoder = MessageDecoder(payloadLimit: WireLimits.greetingPayload)
-  /// Why the connection is closed as soon as lws gives the socket: RFC 6455, 7.4.1.
+  /// Why the connection is closed as soon as what waits is out: RFC 6455, 7.4.1.
   private var farewell: (code: lws_close_status, text: String)?
-  private var isLeaving = false
 
   init(_ feed: SocketFeed, name: String, wsi: OpaquePointer, now: Moment) {
     self.feed = feed
@@ -52,12 +51,16 @@ struct SocketFeed {
   /// The socket takes bytes. Returns false to close it.
   func write() -> Bool {
     guard pump.write() else { return false }
-    if let farewell, !pump.isBlocked {
-      var text = Array(farewell.text.utf8)
-      unsafe lws_close_reason(wsi, farewell.code, &text, text.count)
-      return false
-    }
+    // Not from here: a close in answer to this call passes for a broken socket, and says nothing.
+    if farewell != nil, !pump.isBlocked { unsafe lws_set_timer_usecs(wsi, 1) }
     return true
+  }
+
+  /// The time to close has come; lws closes next.
+  func sayFarewell() {
+    guard let farewell else { return }
+    var text = Array(farewell.text.utf8)
+    unsafe lws_close_reason(wsi, farewell.code, &text, text.count)
   }
 
   /// Bytes of a message from the browser. Returns false to close.

@@ -95,24 +95,30 @@ struct StatusDocument {
 
   private var readers: JSONText {
     .object([
-      ("consumers", output(broadcast.packets, consumers)),
-      ("containers", output(broadcast.container.stream, viewers)),
+      // Programs, and pages that play packets; the ends are those of the consumers' port.
+      ("consumers", .object(output(broadcast.packets) + counts(of: consumers))),
+      // The ends are those of the HTTP port, whatever was read there.
+      ("containers", .object(output(broadcast.container.stream) + counts(of: viewers))),
+      ("fragments", .object(output(broadcast.fragments.stream))),
     ])
   }
 
-  private func output(_ stream: Stream, _ ends: ConsumerEndCounts) -> JSONText {
-    .object([
+  private func output(_ stream: Stream) -> [(String, JSONText)] {
+    [
       ("now", .number(stream.readerCount)),
       ("drops_behind", .number(stream.drops.behind)),
       ("drops_overrun", .number(stream.drops.overrun)),
-      ("left", .number(ends.left)),
-      ("closed_slow", .number(ends.slow)),
-      ("refused", .number(ends.refused)),
-      ("lost", .number(ends.lost)),
       ("cache_packets", .number(stream.cache.packets.count)),
       ("cache_bytes", .number(stream.cache.byteCount)),
       ("slow", .list(stream.losers.map(loss))),
-    ])
+    ]
+  }
+
+  private func counts(of ends: ConsumerEndCounts) -> [(String, JSONText)] {
+    [
+      ("left", .number(ends.left)), ("closed_slow", .number(ends.slow)),
+      ("refused", .number(ends.refused)), ("lost", .number(ends.lost)),
+    ]
   }
 
   /// A reader that is there and lost something.
