@@ -29,6 +29,7 @@ struct Options: Sendable {
   var restoreFile: String?
   var asksAnew: Bool
   var explainsMemory: Bool
+  var recordsEnd: Bool
 
   static let table = OptionTable(
     program: "capture-agent",
@@ -56,6 +57,7 @@ struct Options: Sendable {
       Option("restore-file", .value("FILE"), "where the portal's permission is kept"),
       Option("ask", .flag, "forget that permission and ask again"),
       Option("explain-memory", .flag, "print the memory plan and stop"),
+      Option("record-end", .flag, "for a unit's ExecStopPost=: leave word of how it ended"),
     ])
 
   init(_ values: OptionValues) throws(UsageError) {
@@ -104,6 +106,7 @@ struct Options: Sendable {
     restoreFile = values["restore-file"]
     asksAnew = values.isOn("ask")
     explainsMemory = values.isOn("explain-memory")
+    recordsEnd = values.isOn("record-end")
   }
 
   private static var machineName: String {

@@ -127,7 +127,8 @@ struct MemoryTests {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     await #expect(processExitsWith: .exitCode(86)) {
       let path = ProcessInfo.processInfo.environment["PORTHOLE_GUARD_TEST"] ?? ""
-      let file = try LastWords.open(in: RuntimeDirectory(path: path)).release()
+      let file = try LastWords.open(in: RuntimeDirectory(path: path), pid: 42, instance: 7)
+        .release()
       let data = try MemoryGauge().currentStatus().dataKB * 1024
       _ = try MemoryLimits.apply(tier: .data, byteCount: data + (32 << 20))
       try AllocationGuard.arm(instance: 7, pid: 42, file: file)
