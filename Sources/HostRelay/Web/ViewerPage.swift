@@ -74,7 +74,9 @@ struct MemoryWords {
     let given = step == .rest ? "nothing is given up" : "it has given up: \(step.word)"
     text =
       "The agent maps \(figures[.vmSizeKB])\(ofAddress) kB and has \(figures[.vmDataKB]) of "
-      + "\(figures[.limitDataKB]) kB of data; beside that it holds \(figures[.framesHeldKB]) kB of "
-      + "frames and \(figures[.memfdKB]) kB of pixels of its own. For want of memory \(given)."
+      + "\(figures[.limitDataKB]) kB of data. What no limit counts: \(figures[.framesHeldKB]) kB of "
+      + "frames that it may read, of them at most \(figures[.framesMappedKB]) kB mapped at a time; "
+      + "\(figures[.memfdKB]) kB of pixels of its own; \(figures[.sendQueueBytes]) bytes that wait to "
+      + "be sent, and \(figures[.socketBytes]) in the kernel. For want of memory \(given)."
   }
 }
