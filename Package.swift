@@ -86,6 +86,11 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["Wire", "Bitstream", "Posix"], path: "Tests/TestSupport",
       swiftSettings: tests),
+    // A PipeWire of a test's own, and a screen on it.
+    .target(
+      name: "CaptureSupport",
+      dependencies: ["PipeWire", "CPipeWire", "CLinux", "Posix", "TestSupport"],
+      path: "Tests/CaptureSupport", swiftSettings: tests),
     .testTarget(name: "WireTests", dependencies: ["Wire", "TestSupport"], swiftSettings: tests),
     .testTarget(
       name: "BitstreamTests", dependencies: ["Bitstream", "TestSupport"],
@@ -112,11 +117,12 @@ let package = Package(
       name: "IntegrationTests",
       dependencies: [
         "CaptureAgent", "PipeWire", "VAAPI", "Wire", "Bitstream", "Posix", "Report", "CPipeWire",
-        "CLinux", "TestSupport",
+        "CLinux", "TestSupport", "CaptureSupport",
       ],
       swiftSettings: tests),
     .testTarget(
-      name: "StressTests", dependencies: ["Wire", "Bitstream", "TestSupport"],
+      name: "StressTests",
+      dependencies: ["Wire", "Bitstream", "PipeWire", "TestSupport", "CaptureSupport"],
       swiftSettings: tests),
     .testTarget(
       name: "EndToEndTests", dependencies: ["Wire", "Bitstream", "Posix", "TestSupport"],
