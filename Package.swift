@@ -26,6 +26,7 @@ let package = Package(
     .executable(name: "host-relay", targets: ["HostRelay"]),
     // libva adds `_drv_video` to a driver's name: this one is called `libporthole`.
     .library(name: "porthole_drv_video", type: .dynamic, targets: ["DriverModule"]),
+    .library(name: "porthole_inner_drv_video", type: .dynamic, targets: ["InnerDriverModule"]),
   ],
   targets: [
     // C libraries of the system, as Debian packages them.
@@ -62,6 +63,10 @@ let package = Package(
           "-Xlinker", "--gc-sections",
         ])
       ]),
+    // The same driver for the agent, which has it inside: Swift's runtime is mapped once then.
+    .target(
+      name: "InnerDriverModule",
+      linkerSettings: [.unsafeFlags(["-static-stdlib", "-nostartfiles"])]),
 
     // The agent.
     .target(name: "PipeWire", dependencies: ["CPipeWire", "Posix"], swiftSettings: house),
@@ -70,7 +75,7 @@ let package = Package(
       name: "CaptureAgent",
       dependencies: [
         "Wire", "Bitstream", "Posix", "Report", "CommandOptions", "PipeWire", "VAAPI", "CSystemd",
-        "CLinux", "CMemoryGuard", "CPixelKernels",
+        "CLinux", "CMemoryGuard", "CPixelKernels", "CVA", "SoftwareDriver",
       ],
       swiftSettings: house),
 

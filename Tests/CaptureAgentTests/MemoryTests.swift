@@ -37,11 +37,11 @@ struct MemoryTests {
     #expect(!largest.refusal.contains("\n"))
   }
 
-  @Test("an agent without a picture has a plan too, which 20 MiB do not hold")
+  @Test("an agent without a picture has a plan too, which 19 MiB do not hold")
   func emptyBudget() {
-    let budget = MemoryBudget(configuration: nil, tier: .address, limit: 20 << 20)
+    let budget = MemoryBudget(configuration: nil, tier: .address, limit: 19 << 20)
     #expect(!budget.isWithinLimit)
-    #expect(MemoryBudget(configuration: nil, tier: .data, limit: 20 << 20).isWithinLimit)
+    #expect(MemoryBudget(configuration: nil, tier: .data, limit: 19 << 20).isWithinLimit)
   }
 
   @Test("a device's surfaces are not the process's own")
