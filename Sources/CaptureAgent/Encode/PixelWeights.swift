@@ -10,6 +10,9 @@ struct PixelWeights: Equatable, Sendable {
   /// ITU-R BT.709, section 3.
   static let bt709 = PixelWeights(red: 0.2126, blue: 0.0722)
 
+  /// ITU-R BT.601, section 2.5.1.
+  static let bt601 = PixelWeights(red: 0.299, blue: 0.114)
+
   /// From the weights of red and blue in the luma, which with green's make one.
   private init(red: Double, blue: Double) {
     let green = 1 - red - blue
