@@ -1,3 +1,4 @@
+import CaptureSupport
 import Posix
 import TestSupport
 

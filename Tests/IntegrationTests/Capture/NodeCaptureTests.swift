@@ -1,4 +1,4 @@
-import CPipeWire
+import CaptureSupport
 import Glibc
 import Posix
 import TestSupport
@@ -65,6 +65,20 @@ import Testing
     }
   }
 
+  // One that insisted on more than eight used to find no agreement.
+  @Test(arguments: [(2...16, 3), (10...64, 8), (16...16, 16)])
+  func `a producer is asked for three buffers, and may insist on sixteen`(
+    may: ClosedRange<Int32>, has: Int
+  ) throws {
+    try withScreen(buffers: may) { scene, screen, _ in
+      try scene.run(until: "forty frames", step: { screen.present(.init()) }) {
+        scene.seen.count >= 40
+      }
+      #expect(screen.bufferCount == has)
+      #expect(scene.counts.rejected == 0)
+    }
+  }
+
   @Test func `a new size is announced and captured, and a frame of the old one stays readable`()
     throws
   {
@@ -103,10 +117,10 @@ import Testing
       let daemon = try PipeWireDaemon(in: directory)
       let scene = try CaptureScene()
       let camera = try ScreenProducer(
-        loop: scene.loop.raw, remote: daemon.connect(), name: "test-camera", role: "Camera",
+        loop: scene.loop, remote: daemon.connect(), name: "test-camera", role: "Camera",
         width: 640, height: 480)
       var screen: ScreenProducer? = try ScreenProducer(
-        loop: scene.loop.raw, remote: daemon.connect(), name: "test-screen", role: "Screen",
+        loop: scene.loop, remote: daemon.connect(), name: "test-screen", role: "Screen",
         width: 320, height: 200)
       try scene.start(node: "test-screen", of: daemon)
       let present = {
@@ -132,10 +146,10 @@ import Testing
       let daemon = try PipeWireDaemon(in: directory)
       let scene = try CaptureScene()
       let camera = try ScreenProducer(
-        loop: scene.loop.raw, remote: daemon.connect(), name: "test-camera", role: "Camera",
+        loop: scene.loop, remote: daemon.connect(), name: "test-camera", role: "Camera",
         width: 640, height: 480)
       var screen: ScreenProducer? = try ScreenProducer(
-        loop: scene.loop.raw, remote: daemon.connect(), name: "test-screen", role: "Screen",
+        loop: scene.loop, remote: daemon.connect(), name: "test-screen", role: "Screen",
         width: 320, height: 200)
       let connection = try Connection(loop: scene.loop, fd: daemon.connect())
       // The daemon has named nodes of its own.
@@ -186,7 +200,7 @@ import Testing
       let daemon = try PipeWireDaemon(in: directory)
       let scene = try CaptureScene()
       let screen = try ScreenProducer(
-        loop: scene.loop.raw, remote: daemon.connect(), name: "test-screen", role: "Screen",
+        loop: scene.loop, remote: daemon.connect(), name: "test-screen", role: "Screen",
         width: 320, height: 200)
       try scene.start(node: "test-screen", of: daemon)
       try scene.run(until: "a frame", step: { screen.present(.init()) }) { !scene.seen.isEmpty }
@@ -219,7 +233,7 @@ import Testing
         for round in 0..<20 {
           if round == 2 { before = openDescriptors() }
           let screen = try ScreenProducer(
-            loop: scene.loop.raw, remote: daemon.connect(), name: "screen-\(round)", role: "Screen",
+            loop: scene.loop, remote: daemon.connect(), name: "screen-\(round)", role: "Screen",
             width: 320, height: 200)
           try scene.start(node: "screen-\(round)", of: daemon)
           let count = scene.seen.count
@@ -234,15 +248,16 @@ import Testing
     }
   }
 
-  private func withScreen(_ body: (CaptureScene, ScreenProducer, PipeWireDaemon) throws -> Void)
-    throws
-  {
+  private func withScreen(
+    buffers: ClosedRange<Int32> = 2...16,
+    _ body: (CaptureScene, ScreenProducer, PipeWireDaemon) throws -> Void
+  ) throws {
     try withTestDirectory { directory in
       let daemon = try PipeWireDaemon(in: directory)
       let scene = try CaptureScene()
       let screen = try ScreenProducer(
-        loop: scene.loop.raw, remote: daemon.connect(), name: "test-screen", role: "Screen",
-        width: 320, height: 200)
+        loop: scene.loop, remote: daemon.connect(), name: "test-screen", role: "Screen",
+        width: 320, height: 200, bufferCounts: buffers)
       try scene.start(node: "test-screen", of: daemon)
       try body(scene, screen, daemon)
       scene.stop()
