@@ -32,8 +32,7 @@ extension PictureEncoder {
       let before = sink.bitCount
       let qp = plan.qp
       bounded(job, column: column, row: row, into: &sink) { encoder, sink in
-        let choice = encoder.chooseIntra(job, column: column, row: row)
-        encoder.codeIntra(job, choice, column: column, row: row, qp: qp, into: &sink)
+        encoder.codeIntra(job, qp: qp, column: column, row: row, into: &sink)
       }
       plan.noteChanged(bits: sink.bitCount &- before, detail: details[index])
       job.memory.qualities[index] = UInt8(plan.qp)
@@ -61,10 +60,9 @@ extension PictureEncoder {
         let before = sink.bitCount
         let qp = plan.stillQP
         bounded(job, column: column, row: row, into: &sink) { encoder, sink in
-          encoder.codeInter(
-            job, reference, motion: .zero,
-            skipMotion: encoder.skipMotion(column: column, row: row), column: column, row: row,
-            qp: qp, into: &sink)
+          let decided = encoder.decideInter(
+            job, reference, motion: .zero, column: column, row: row, qp: qp, set: 0)
+          encoder.finish(decided, job, column: column, row: row, into: &sink)
         }
         plan.refinementBits &-= sink.bitCount &- before
         job.memory.qualities[index] = UInt8(qp)
@@ -84,25 +82,60 @@ extension PictureEncoder {
       let skip = encoder.skipMotion(column: column, row: row)
       let inter = encoder.searchMotion(
         job, reference, skipMotion: skip, qp: qp, column: column, row: row)
+      var decided = encoder.decideInter(
+        job, reference, motion: inter.motion, column: column, row: row, qp: qp, set: 0)
       if inter.cost > Self.plainInterCost {
         let intra = encoder.chooseIntra(job, column: column, row: row)
-        if intra.cost + encoder.work.lambda(qp: qp) * Self.intraBits < inter.cost {
-          encoder.codeIntra(job, intra, column: column, row: row, qp: qp, into: &sink)
-          return
+        if intra.cost < inter.cost &* 2 {
+          var trial = encoder.beginTrial(decided, job, column: column, row: row, at: sink)
+          encoder.tryIntra(&trial, job, intra, qp: qp, column: column, row: row, at: sink)
+          decided = encoder.settle(trial, job, column: column, row: row)
         }
       }
-      encoder.codeInter(
-        job, reference, motion: inter.motion, skipMotion: skip, column: column, row: row,
-        qp: qp, into: &sink)
+      encoder.finish(decided, job, column: column, row: row, into: &sink)
     }
     job.memory.qualities[row &* columns &+ column] = UInt8(qp)
   }
 
+  /// Codes a macroblock of an I slice.
+  private mutating func codeIntra(
+    _ job: borrowing PictureJob, qp: Int, column: Int, row: Int, into sink: inout BitSink
+  ) {
+    let choice = chooseIntra(job, column: column, row: row)
+    let chromaMode = chooseIntraChroma(job, column: column, row: row)
+    var decided = decideIntra16x16(
+      job, mode: choice.mode, chromaMode: chromaMode, column: column, row: row, qp: qp, set: 0)
+    if choice.cost > Self.plainIntraCost {
+      var trial = beginTrial(decided, job, column: column, row: row, at: sink)
+      attempt(&trial, job, column: column, row: row, at: sink) { encoder, set in
+        encoder.decideIntra4x4(
+          job, chromaMode: chromaMode, column: column, row: row, qp: qp, set: set)
+      }
+      decided = settle(trial, job, column: column, row: row)
+    }
+    finish(decided, job, column: column, row: row, into: &sink)
+  }
+
+  /// Weighs both kinds of intra prediction against what a trial has found so far.
+  private mutating func tryIntra(
+    _ trial: inout Trial, _ job: borrowing PictureJob, _ choice: IntraChoice, qp: Int, column: Int,
+    row: Int, at sink: BitSink
+  ) {
+    let chromaMode = chooseIntraChroma(job, column: column, row: row)
+    attempt(&trial, job, column: column, row: row, at: sink) { encoder, set in
+      encoder.decideIntra16x16(
+        job, mode: choice.mode, chromaMode: chromaMode, column: column, row: row, qp: qp, set: set)
+    }
+    attempt(&trial, job, column: column, row: row, at: sink) { encoder, set in
+      encoder.decideIntra4x4(
+        job, chromaMode: chromaMode, column: column, row: row, qp: qp, set: set)
+    }
+  }
+
+  /// Below this SAD Intra_4x4 is not worth a look: half a sample.
+  private static let plainIntraCost = 128
   /// Below this SAD intra prediction is not worth a look: 1.5 a sample.
   private static let plainInterCost = 384
-  /// What an intra macroblock says more than an inter one, about.
-  private static let intraBits = 8
-
   /// SSD that coding at `qp` would leave: a twelfth of the step's square a sample.
   private func goodEnough(qp: Int) -> Int { work.squaredSteps(qp: qp) * 384 / 12 }
 

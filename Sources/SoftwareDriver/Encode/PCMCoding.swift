@@ -9,8 +9,7 @@ extension PictureEncoder {
     renewSerial(of: index, in: job)
     job.memory.qualities[index] = 0
     putSkipRun(job, into: &sink)
-    // mb_type 25, behind the five P types in a P slice (tables 7-11 and 7-13).
-    sink.putUE(job.reference == nil ? 25 : 30)
+    putIntraType(25, job, into: &sink)
     sink.alignWithZeros()
     for line in 0..<16 {
       let pixels = unsafe UnsafeRawPointer(job.source.luma(x: column * 16, y: row * 16 + line))
