@@ -12,6 +12,8 @@ internal import CVA
   var reconstruction: Reconstruction?
   /// False once the client wrote pixels over a reconstruction: it is no reference any more.
   var isReference = false
+  /// When the last picture that used the surface is over, on the steady clock.
+  var readyAt: UInt64 = 0
   /// Images derived from this surface that the client still holds.
   var derivedImages = 0
   /// An image derived before and given back, so that the next one allocates nothing.
@@ -38,6 +40,15 @@ internal import CVA
   func hold() throws(DriverError) -> PictureView {
     let luma = unsafe try pixels.hold().assumingMemoryBound(to: UInt8.self)
     return unsafe PictureView(luma: luma, chroma: luma + stride * codedHeight, stride: stride)
+  }
+
+  var isIdle: Bool { readyAt == 0 || readyAt <= steadyNanoseconds() }
+
+  /// Refuses a surface that a picture under way still uses.
+  func checkIdle() throws(DriverError) {
+    guard isIdle else {
+      throw .surfaceBusy.because("a surface touched before the picture that uses it was waited for")
+    }
   }
 
   /// Whether a picture of so many macroblocks fits in.

@@ -10,14 +10,14 @@ final class DriverDisplay {
   private let context: VADriverContextP
   private let table = UnsafeMutablePointer<VADriverVTable>.allocate(capacity: 1)
 
-  init(mode: EncodeMode, keptByteCount: Int = SurfacePixels.keptByteCount) throws {
+  init(options: DriverOptions = DriverOptions()) throws {
     let raw = try #require(va_newDisplayContext())
     display = UnsafeMutableRawPointer(raw)
     raw.pointee.vaIsValid = { _ in 1 }
     context = try #require(va_newDriverContext(raw))
     table.initialize(to: VADriverVTable())
     context.pointee.vtable = table
-    try check(initializeDriver(context, mode: mode, keptByteCount: keptByteCount))
+    try check(initializeDriver(context, options: options))
   }
 
   deinit {

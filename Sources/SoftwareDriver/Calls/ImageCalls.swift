@@ -9,7 +9,7 @@ func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
     return VA_STATUS_SUCCESS
   }
   unsafe table.pointee.vaCreateImage = { context, format, width, height, image in
-    unsafe answer(context) { driver throws(DriverError) in
+    unsafe answer(context, "vaCreateImage") { driver throws(DriverError) in
       guard unsafe format?.pointee.fourcc == UInt32(VA_FOURCC_NV12) else {
         throw .invalidImageFormat
       }
@@ -21,7 +21,8 @@ func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
     }
   }
   unsafe table.pointee.vaDeriveImage = { context, id, image in
-    unsafe answer(context) { driver throws(DriverError) in
+    unsafe answer(context, "vaDeriveImage") { driver throws(DriverError) in
+      guard driver.personality.derivesImages else { throw .operationFailed }
       guard let surface = driver.surfaces[id] else { throw .invalidSurface }
       let spare = try surface.takeSpareImage()
       unsafe try driver.add(spare.image, spare.buffer, into: image)
@@ -29,7 +30,7 @@ func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
     }
   }
   unsafe table.pointee.vaDestroyImage = { context, id in
-    unsafe answer(context) { driver throws(DriverError) in
+    unsafe answer(context, "vaDestroyImage") { driver throws(DriverError) in
       guard let image = driver.images.remove(id) else { throw .invalidImage }
       guard let buffer = driver.buffers.remove(image.layout.buf) else { return }
       if buffer.isMapped { buffer.release() }
@@ -41,7 +42,7 @@ func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
     }
   }
   unsafe table.pointee.vaGetImage = { context, id, x, y, width, height, imageID in
-    unsafe answer(context) { driver throws(DriverError) in
+    unsafe answer(context, "vaGetImage") { driver throws(DriverError) in
       guard let surface = driver.surfaces[id] else { throw .invalidSurface }
       guard let image = driver.images[imageID], let pixels = driver.buffers[image.layout.buf] else {
         throw .invalidImage
@@ -62,7 +63,7 @@ func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
   }
   unsafe table.pointee.vaPutImage = {
     context, id, imageID, sourceX, sourceY, sourceWidth, sourceHeight, x, y, width, height in
-    unsafe answer(context) { driver throws(DriverError) in
+    unsafe answer(context, "vaPutImage") { driver throws(DriverError) in
       guard let surface = driver.surfaces[id] else { throw .invalidSurface }
       guard let image = driver.images[imageID], let pixels = driver.buffers[image.layout.buf] else {
         throw .invalidImage
@@ -73,6 +74,7 @@ func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
       else { throw .invalidParameter }
       let region = try Region(
         x: Int(x), y: Int(y), width: Int(width), height: Int(height), within: surface)
+      try surface.checkIdle()
       surface.isReference = false
       let view = try surface.hold()
       defer { surface.pixels.release() }

@@ -3,7 +3,7 @@ internal import CVA
 /// Contexts, and the three calls of a picture. The picture is coded before `vaEndPicture` returns.
 func installPictureCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
   unsafe table.pointee.vaCreateContext = { context, config, width, height, _, targets, count, id in
-    unsafe answer(context) { driver throws(DriverError) in
+    unsafe answer(context, "vaCreateContext") { driver throws(DriverError) in
       guard let config = driver.configs[config] else { throw .invalidConfig }
       for index in 0..<Int(max(count, 0)) {
         guard let target = unsafe targets?[index], driver.surfaces[target] != nil else {
@@ -16,12 +16,12 @@ func installPictureCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
     }
   }
   unsafe table.pointee.vaDestroyContext = { context, id in
-    unsafe answer(context) { driver throws(DriverError) in
+    unsafe answer(context, "vaDestroyContext") { driver throws(DriverError) in
       guard driver.contexts.remove(id) != nil else { throw .invalidContext }
     }
   }
   unsafe table.pointee.vaBeginPicture = { context, id, target in
-    unsafe answer(context) { driver throws(DriverError) in
+    unsafe answer(context, "vaBeginPicture") { driver throws(DriverError) in
       guard let encode = driver.contexts[id] else { throw .invalidContext }
       guard let surface = driver.surfaces[target] else { throw .invalidSurface }
       guard encode.target == nil else { throw .operationFailed }
@@ -30,7 +30,7 @@ func installPictureCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
     }
   }
   unsafe table.pointee.vaRenderPicture = { context, id, ids, count in
-    unsafe answer(context) { driver throws(DriverError) in
+    unsafe answer(context, "vaRenderPicture") { driver throws(DriverError) in
       guard let encode = driver.contexts[id] else { throw .invalidContext }
       guard encode.target != nil else { throw .operationFailed }
       for index in 0..<Int(max(count, 0)) {
@@ -42,10 +42,12 @@ func installPictureCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
     }
   }
   unsafe table.pointee.vaEndPicture = { context, id in
-    unsafe answer(context) { driver throws(DriverError) in
+    unsafe answer(context, nil) { driver throws(DriverError) in
       guard let encode = driver.contexts[id] else { throw .invalidContext }
       guard let target = encode.target else { throw .operationFailed }
+      // The picture is over whatever comes of it.
       encode.target = nil
+      try driver.faults.count("vaEndPicture")
       try driver.encodePicture(in: encode, source: target)
     }
   }

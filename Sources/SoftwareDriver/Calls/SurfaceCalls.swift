@@ -1,10 +1,10 @@
 internal import CVA
 
-/// Surfaces: making, giving back, asking, waiting. Encoding is over when `vaEndPicture` returns,
-/// so there is never anything to wait for.
+/// Surfaces: making, giving back, asking, waiting. Encoding is over when `vaEndPicture` returns, so
+/// there is nothing to wait for but a delay that was asked for.
 func installSurfaceCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
   unsafe table.pointee.vaCreateSurfaces = { context, width, height, format, count, ids in
-    unsafe answer(context) { driver throws(DriverError) in
+    unsafe answer(context, "vaCreateSurfaces") { driver throws(DriverError) in
       unsafe try driver.createSurfaces(
         width: Int(width), height: Int(height), format: UInt32(truncatingIfNeeded: format),
         count: Int(count), ids: ids)
@@ -12,7 +12,7 @@ func installSurfaceCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
   }
   unsafe table.pointee.vaCreateSurfaces2 = {
     context, format, width, height, ids, count, list, attributeCount in
-    unsafe answer(context) { driver throws(DriverError) in
+    unsafe answer(context, "vaCreateSurfaces2") { driver throws(DriverError) in
       for index in 0..<Int(attributeCount) {
         guard let attribute = unsafe list?[index] else { throw .invalidParameter }
         unsafe try checkSurfaceAttribute(attribute)
@@ -22,18 +22,21 @@ func installSurfaceCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
     }
   }
   unsafe table.pointee.vaDestroySurfaces = { context, ids, count in
-    unsafe answer(context) { driver throws(DriverError) in
+    unsafe answer(context, "vaDestroySurfaces") { driver throws(DriverError) in
       for index in 0..<Int(max(count, 0)) {
         guard let id = unsafe ids?[index], let surface = driver.surfaces[id] else {
           throw .invalidSurface
         }
-        guard surface.derivedImages == 0 else { throw .surfaceBusy }
+        guard surface.derivedImages == 0, !driver.isTarget(surface) else {
+          throw .surfaceBusy.because("a surface given back while it is in use")
+        }
+        try surface.checkIdle()
         _ = driver.surfaces.remove(id)
       }
     }
   }
   unsafe table.pointee.vaQuerySurfaceAttributes = { context, config, list, count in
-    unsafe answer(context) { driver throws(DriverError) in
+    unsafe answer(context, "vaQuerySurfaceAttributes") { driver throws(DriverError) in
       guard driver.configs[config] != nil else { throw .invalidConfig }
       guard let count = unsafe count else { throw .invalidParameter }
       let offered = unsafe surfaceAttributes()
@@ -48,24 +51,31 @@ func installSurfaceCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
     }
   }
   unsafe table.pointee.vaSyncSurface = { context, id in
-    unsafe answer(context) { driver throws(DriverError) in
-      guard driver.surfaces[id] != nil else { throw .invalidSurface }
+    unsafe wait(context, "vaSyncSurface") { driver throws(DriverError) in
+      guard let surface = driver.surfaces[id] else { throw .invalidSurface }
+      return surface.readyAt
     }
   }
-  unsafe table.pointee.vaSyncSurface2 = { context, id, _ in
-    unsafe answer(context) { driver throws(DriverError) in
-      guard driver.surfaces[id] != nil else { throw .invalidSurface }
+  unsafe table.pointee.vaSyncSurface2 = { context, id, timeout in
+    unsafe wait(context, "vaSyncSurface2", nanoseconds: timeout) { driver throws(DriverError) in
+      guard let surface = driver.surfaces[id] else { throw .invalidSurface }
+      return surface.readyAt
     }
   }
   unsafe table.pointee.vaQuerySurfaceStatus = { context, id, status in
-    unsafe answer(context) { driver throws(DriverError) in
-      guard driver.surfaces[id] != nil else { throw .invalidSurface }
-      unsafe status?.pointee = VASurfaceReady
+    unsafe answer(context, "vaQuerySurfaceStatus") { driver throws(DriverError) in
+      guard let surface = driver.surfaces[id] else { throw .invalidSurface }
+      unsafe status?.pointee = surface.isIdle ? VASurfaceReady : VASurfaceRendering
     }
   }
 }
 
 extension Driver {
+  /// Whether a picture was begun on the surface and not ended.
+  fileprivate func isTarget(_ surface: Surface) -> Bool {
+    contexts.contains { $0.target === surface }
+  }
+
   fileprivate func createSurfaces(
     width: Int, height: Int, format: UInt32, count: Int, ids: UnsafeMutablePointer<VASurfaceID>?
   ) throws(DriverError) {
@@ -74,7 +84,7 @@ extension Driver {
     for index in 0..<count {
       do throws(DriverError) {
         let surface = try Surface(
-          width: width, height: height, keptByteCount: keptByteCount)
+          width: width, height: height, keptByteCount: options.keptByteCount)
         guard let id = surfaces.insert(surface) else { throw .allocationFailed }
         unsafe ids[index] = id
       } catch {

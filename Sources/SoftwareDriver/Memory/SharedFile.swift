@@ -1,10 +1,13 @@
 internal import CLinux
 internal import Glibc
+internal import Synchronization
 
 /// A file without a name that pixels lie in. Mapped shared, it counts to the addresses of a process
 /// and not to its data, and a part of it can be mapped alone.
 @safe final class SharedFile {
   private let descriptor: Int32
+  /// Descriptors that this process holds for pixels.
+  static let openCount = Atomic<Int>(0)
 
   init(byteCount: Int) throws(DriverError) {
     descriptor = unsafe memfd_create("porthole-driver", UInt32(MFD_CLOEXEC))
@@ -13,9 +16,13 @@ internal import Glibc
       close(descriptor)
       throw .allocationFailed
     }
+    Self.openCount.add(1, ordering: .relaxed)
   }
 
-  deinit { close(descriptor) }
+  deinit {
+    close(descriptor)
+    Self.openCount.subtract(1, ordering: .relaxed)
+  }
 
   /// Maps `byteCount` bytes from `offset` on, a multiple of the page; at `place`, over what was mapped
   /// there, if that is given. The caller unmaps them.

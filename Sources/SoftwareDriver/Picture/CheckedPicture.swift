@@ -17,6 +17,7 @@ struct CheckedPicture {
     else { throw .invalidParameter }
     try Self.check(sequence, context: context)
     try Self.check(picture, hasNewSequence: context.request.hasNewSequence)
+    try Self.checkOrder(sequence, picture, slice)
     try Self.check(slice, picture: picture, macroblockCount: context.columns * context.rows)
     guard let reconstruction = driver.surfaces[picture.CurrPic.picture_id],
       reconstruction !== source
@@ -39,6 +40,14 @@ struct CheckedPicture {
   }
 
   var sliceQP: Int { Int(picture.pic_init_qp) + Int(slice.slice_qp_delta) }
+
+  /// What a viewer sees, by the client's cropping.
+  var displayWidth: Int {
+    Int(sequence.picture_width_in_mbs) * 16 - Int(sequence.frame_crop_right_offset) * 2
+  }
+  var displayHeight: Int {
+    Int(sequence.picture_height_in_mbs) * 16 - Int(sequence.frame_crop_bottom_offset) * 2
+  }
 
   var isIDR: Bool { unsafe picture.pic_fields.bits.idr_pic_flag == 1 }
 
@@ -65,6 +74,23 @@ struct CheckedPicture {
     else { throw .invalidParameter }
     guard fields.idr_pic_flag == 0 || (hasNewSequence && picture.frame_num == 0) else {
       throw .invalidParameter
+    }
+  }
+
+  /// The picture's numbers fit the bits that the sequence has for them, and agree.
+  private static func checkOrder(
+    _ sequence: VAEncSequenceParameterBufferH264, _ picture: VAEncPictureParameterBufferH264,
+    _ slice: VAEncSliceParameterBufferH264
+  ) throws(DriverError) {
+    let fields = unsafe sequence.seq_fields.bits
+    guard Int(picture.frame_num) < 1 << (Int(fields.log2_max_frame_num_minus4) + 4) else {
+      throw .invalidParameter.because("a frame_num beyond its bits")
+    }
+    guard fields.pic_order_cnt_type == 0 else { return }
+    let mask = UInt32(1) << (fields.log2_max_pic_order_cnt_lsb_minus4 + 4) - 1
+    let order = UInt32(bitPattern: picture.CurrPic.TopFieldOrderCnt)
+    guard UInt32(slice.pic_order_cnt_lsb) == order & mask else {
+      throw .invalidParameter.because("pic_order_cnt_lsb and TopFieldOrderCnt that differ")
     }
   }
 
