@@ -41,7 +41,8 @@ let package = Package(
     .target(name: "CMemoryGuard"),
     .target(name: "CPixelKernels", cSettings: [.unsafeFlags(["-O3"])]),
 
-    // Rooms that both processes use.
+    // Rooms that both processes use, or the agent and its driver.
+    .target(name: "Pixels", dependencies: ["CPixelKernels"], swiftSettings: house),
     .target(name: "Wire", swiftSettings: house),
     .target(name: "Bitstream", swiftSettings: house),
     .target(name: "Posix", dependencies: ["CLinux"], swiftSettings: house),
@@ -51,7 +52,8 @@ let package = Package(
     // The software driver: all its logic, and apart from it the module that libva loads. The flags
     // of the module must not reach a test's link, so no test names it.
     .target(
-      name: "SoftwareDriver", dependencies: ["CVA", "CLinux", "Bitstream", "CPixelKernels"],
+      name: "SoftwareDriver",
+      dependencies: ["CVA", "CLinux", "Bitstream", "CPixelKernels", "Pixels"],
       swiftSettings: house),
     .target(
       name: "DriverModule", dependencies: ["CVA", "SoftwareDriver"], exclude: ["exports.map"],
@@ -70,7 +72,7 @@ let package = Package(
       name: "CaptureAgent",
       dependencies: [
         "Wire", "Bitstream", "Posix", "Report", "CommandOptions", "PipeWire", "VAAPI", "CSystemd",
-        "CLinux", "CMemoryGuard", "CPixelKernels",
+        "CLinux", "CMemoryGuard", "CPixelKernels", "Pixels",
       ],
       swiftSettings: house),
 
@@ -80,6 +82,12 @@ let package = Package(
       dependencies: [
         "Wire", "Bitstream", "Posix", "Report", "CommandOptions", "CUV", "CWebSockets", "CAVFormat",
         "CLinux",
+      ],
+      resources: [
+        .embedInCode("Web/Page/index.html"), .embedInCode("Web/Page/page.css"),
+        .embedInCode("Web/Page/page.svg"), .embedInCode("Web/Page/page.js"),
+        .embedInCode("Web/Page/wire.js"), .embedInCode("Web/Page/codecs.js"),
+        .embedInCode("Web/Page/source.js"),
       ],
       swiftSettings: house),
 
@@ -97,7 +105,7 @@ let package = Package(
       name: "CaptureAgentTests",
       dependencies: [
         "CaptureAgent", "Wire", "Bitstream", "Posix", "Report", "PipeWire", "VAAPI",
-        "CPixelKernels", "CMemoryGuard", "CLinux", "TestSupport",
+        "CPixelKernels", "CMemoryGuard", "CLinux", "Pixels", "TestSupport",
       ],
       swiftSettings: tests),
     .testTarget(
@@ -106,13 +114,15 @@ let package = Package(
       swiftSettings: tests),
     .testTarget(
       name: "SoftwareDriverTests",
-      dependencies: ["SoftwareDriver", "Bitstream", "CPixelKernels", "CVA", "TestSupport"],
+      dependencies: [
+        "SoftwareDriver", "Bitstream", "CPixelKernels", "Pixels", "CVA", "CLinux", "TestSupport",
+      ],
       swiftSettings: tests),
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
         "CaptureAgent", "PipeWire", "VAAPI", "Wire", "Bitstream", "Posix", "Report", "CPipeWire",
-        "CLinux", "TestSupport",
+        "CLinux", "Pixels", "TestSupport",
       ],
       swiftSettings: tests),
     .testTarget(

@@ -55,9 +55,9 @@ enum Agent {
   }
 
   private static func explainMemory(_ options: Options) -> ExitCode {
-    var configuration = EncoderConfiguration(
-      width: options.size.width, height: options.size.height, driverFolder: Pipeline.ownFolder)
-    configuration.display = options.display
+    let configuration = EncoderConfiguration(
+      width: options.patternSize.width, height: options.patternSize.height,
+      display: options.display, driverFolder: Pipeline.ownFolder, wish: options.wish)
     let budget = MemoryBudget(options: options, configuration: configuration)
     for line in budget.lines { print(line) }
     return budget.isWithinLimit ? .finished : .memoryLimit

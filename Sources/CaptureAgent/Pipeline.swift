@@ -64,7 +64,7 @@ final class Pipeline {
     let isSizeKnown = options.source == .pattern
     let budget = MemoryBudget(
       options: options,
-      configuration: isSizeKnown ? Self.configuration(options, size: options.size) : nil)
+      configuration: isSizeKnown ? Self.configuration(options, size: options.patternSize) : nil)
     if limits.dataBytes != nil, !budget.isWithinLimit {
       throw SourceEnd(code: .memoryLimit, text: budget.refusal)
     }
@@ -144,7 +144,7 @@ final class Pipeline {
   private func startEncoder() throws {
     let failure = failure
     let thread = EncodeThread(
-      configuration: Self.configuration(options, size: options.size), frames: frames,
+      configuration: Self.configuration(options, size: options.patternSize), frames: frames,
       packets: packets, orders: orders, counts: counts, onFailure: { failure.post($0) })
     encoder = try WorkerThread(name: "encoder") { thread.run() }
   }
@@ -154,8 +154,8 @@ final class Pipeline {
   ) -> EncoderConfiguration {
     EncoderConfiguration(
       width: size.width, height: size.height, framesPerSecond: options.framesPerSecond,
-      bitsPerSecond: options.bitsPerSecond, profile: options.profile, display: options.display,
-      driverFolder: ownFolder)
+      bitsPerSecond: options.bitsPerSecond, profile: options.profile, colour: options.colour,
+      display: options.display, driverFolder: ownFolder, wish: options.wish)
   }
 
   private func startSource() {
@@ -164,8 +164,9 @@ final class Pipeline {
     switch options.source {
     case .pattern:
       source = TestPatternSource(
-        loop: loop, slot: frames, width: options.size.width, height: options.size.height,
-        framesPerSecond: options.framesPerSecond, onEvent: onEvent)
+        loop: loop, slot: frames, width: options.patternSize.width,
+        height: options.patternSize.height, framesPerSecond: options.framesPerSecond,
+        onEvent: onEvent)
     case .node(let name):
       source = PipeWireSource(
         loop: loop, slot: frames, target: .nameOrSerial(name), frameRate: options.framesPerSecond,
@@ -210,7 +211,7 @@ final class Pipeline {
 
   private func plan(width: Int, height: Int, isHalved: Bool) -> MemoryBudget {
     var configuration = Self.configuration(options, size: (width, height))
-    configuration.takeFrames(width: width, height: height, isHalved: isHalved)
+    configuration.takeFrames(FrameShape(width: width, height: height), isHalved: isHalved)
     return MemoryBudget(options: options, configuration: configuration)
   }
 

@@ -2,3 +2,4 @@
 
 #include "convert.h"
 #include "encode_kernels.h"
+#include "geometry.h"

@@ -1,4 +1,5 @@
 import PipeWire
+import Pixels
 import Posix
 import Report
 
@@ -135,12 +136,13 @@ extension PipeWireSource: StreamObserver {
       Log.note(
         transform == 0
           ? "the screen's pictures are upright again"
-          : "the screen's pictures come turned (SPA transform \(transform)) and are sent so")
+          : "the screen's pictures come turned (SPA transform \(transform))")
     }
     guard
       let frame = Frame(
         lease: lease, offset: layout.offset, format: layout.pixel, width: layout.width,
-        height: layout.height, stride: layout.stride, pts: pts(of: layout), damage: layout.damage)
+        height: layout.height, stride: layout.stride, pts: pts(of: layout),
+        orientation: Orientation(undoing: layout.transform), damage: layout.damage)
     else {
       settled.rejected += 1
       return

@@ -16,8 +16,10 @@ final class EncodeThread: @unchecked Sendable {
   private static let scarcity = 2
   // Between the PTS of two pictures, nanoseconds.
   private static let leastStep: Int64 = 1_000_000
-  // A driver that fails this often in a row will not come back by itself.
-  private static let failureLimit = 30
+  // A driver that fails this often in a row will not come back by itself. With the pauses between them
+  // these are some eight seconds; a device that is reset takes one or two.
+  private static let failureLimit = 12
+  private static let longestPause: Int64 = 1_000_000_000
 
   private let configuration: EncoderConfiguration
   private let frames: FrameSlot
@@ -27,7 +29,7 @@ final class EncodeThread: @unchecked Sendable {
   private let onFailure: @Sendable (Failure) -> Void
 
   private var encoder: VAAPIEncoder?
-  private var size = (width: 0, height: 0)
+  private var shape = FrameShape(width: 0, height: 0)
   private let frameInterval: Int64
   private var tail: PictureTail
   private var describedLink: Int?
@@ -37,6 +39,8 @@ final class EncodeThread: @unchecked Sendable {
   private var lastFrame: Int64 = 0
   private var lastPTS: Int64 = 0
   private var failures = 0
+  /// Nothing is tried before this time, after a failure.
+  private var pauseEnd: Int64 = 0
   private var failureReport = RepeatedError("a picture is lost")
 
   /// The configuration's size is overruled by the frames'.
@@ -71,8 +75,9 @@ final class EncodeThread: @unchecked Sendable {
     if order.isEnding { return false }
     let mayEncode = order.link != nil && !order.isPaused && packets.isFree
     let now = MonotonicClock.now()
-    let unchangedDue = mayEncode ? whenUnchangedIsDue(order, now: now) : nil
-    let frameDue = mayEncode ? whenFrameIsWanted(order) : Int64.max
+    let unchangedDue =
+      mayEncode ? whenUnchangedIsDue(order, now: now).map { max($0, pauseEnd) } : nil
+    let frameDue = mayEncode ? max(whenFrameIsWanted(order), pauseEnd) : Int64.max
     let wantsFrame = frameDue <= now
     let wake = min(unchangedDue ?? .max, wantsFrame ? .max : frameDue, now + Self.idle)
     if let frame = frames.take(waitingUntil: wake, wantsFrame: wantsFrame) {
@@ -98,7 +103,7 @@ final class EncodeThread: @unchecked Sendable {
   /// When the last picture is to be sent again, if it is: to a new link, to who asks for a keyframe, and
   /// as the tail of what changed.
   private func whenUnchangedIsDue(_ order: EncoderOrders.Current, now: Int64) -> Int64? {
-    guard encoder != nil else { return nil }
+    guard let encoder, encoder.hasPicture else { return nil }
     if order.link != describedLink { return now }
     if orders.keyframes.isPending { return tail.keyframeDue }
     return order.memory >= .queues ? nil : tail.nextDue(hasContainers: order.hasContainers)
@@ -112,16 +117,16 @@ final class EncodeThread: @unchecked Sendable {
   /// frame is given back before this returns.
   private func load(_ frame: consuming Frame, isHalved: Bool) throws(Failure) -> Bool {
     do throws(EncoderError) {
-      let isSame = (frame.width, frame.height) == size && isHalved == self.isHalved
-      size = (frame.width, frame.height)
+      let isSame = frame.shape == shape && isHalved == self.isHalved
+      shape = frame.shape
       self.isHalved = isHalved
       if let encoder {
         if !isSame {
-          try encoder.reconfigure(width: frame.width, height: frame.height, isHalved: isHalved)
+          try encoder.reconfigure(for: shape, isHalved: isHalved)
         }
       } else {
         var configuration = configuration
-        configuration.takeFrames(width: frame.width, height: frame.height, isHalved: isHalved)
+        configuration.takeFrames(shape, isHalved: isHalved)
         let encoder = try VAAPIEncoder(configuration: configuration)
         for warning in encoder.warnings { Log.note(warning) }
         self.encoder = encoder
@@ -151,6 +156,7 @@ final class EncodeThread: @unchecked Sendable {
     do throws(EncoderError) {
       let unit = try encoder.encode(keyframe: keyframe, pts: lastPTS)
       failures = 0
+      pauseEnd = 0
       let isNew = link != describedLink || encoder.stream != describedStream
       describedLink = link
       describedStream = encoder.stream
@@ -170,7 +176,8 @@ final class EncodeThread: @unchecked Sendable {
           unit: unit, isUnchanged: isUnchanged && !unit.isKeyframe,
           description: isNew ? StreamDescription(encoder.stream) : nil))
     } catch {
-      if keyframe { orders.keyframes.request() }
+      // What was to be seen is not lost: the picture that is loaded comes again, as a keyframe.
+      orders.keyframes.request()
       try fail(error)
     }
   }
@@ -179,10 +186,12 @@ final class EncodeThread: @unchecked Sendable {
   private func bitrate(for order: EncoderOrders.Current) -> Int? {
     let wanted = order.bitrate ?? configuration.bitsPerSecond
     guard order.memory >= .rate else { return wanted }
+    let picture = configuration.wish.geometry(of: shape, isHalved: isHalved)
     let whole =
       wanted
       ?? RateControl.suitable(
-        width: size.width, height: size.height, framesPerSecond: configuration.framesPerSecond)
+        width: picture.width, height: picture.height, framesPerSecond: configuration.framesPerSecond
+      )
     return whole / Self.scarcity
   }
 
@@ -195,6 +204,8 @@ final class EncodeThread: @unchecked Sendable {
     case .driver, .frame: break
     }
     failures += 1
+    pauseEnd =
+      MonotonicClock.now() + min(frameInterval << Int64(min(failures, 16) - 1), Self.longestPause)
     counts.change { $0.failed += 1 }
     if let line = failureReport.record("\(error)") { Log.note(line) }
     if failures >= Self.failureLimit {

@@ -4,8 +4,11 @@ protocol VideoEncoder: AnyObject {
   /// where the driver writes its own parameter sets, with the first keyframe after that.
   var stream: EncodedStream { get }
 
+  /// Whether a picture is loaded; none is after a failure to load one, or once a device was lost.
+  var hasPicture: Bool { get }
+
   /// Takes the frame's picture in, after which the frame may go back to its source. The frame has
-  /// the configured size. Only its damage may be looked at, so every frame that is taken from the
+  /// the configured shape. Only its damage may be looked at, so every frame that is taken from the
   /// slot is loaded: one that is not takes its damage with it.
   func load(_ frame: borrowing Frame) throws(EncoderError)
 
@@ -22,9 +25,9 @@ protocol VideoEncoder: AnyObject {
   /// From the next picture on; nil takes what suits the size.
   func setBitrate(_ bitsPerSecond: Int?)
 
-  /// Starts anew for frames of another size, after giving back everything of the old one. Halved
-  /// pictures are half as wide and high as the frames, where these are not too small for it.
-  func reconfigure(width: Int, height: Int, isHalved: Bool) throws(EncoderError)
+  /// Starts anew for frames of another size, or that are turned another way, after giving back
+  /// everything of the old one. Halved pictures are half as wide and high, where that is not too small.
+  func reconfigure(for frames: FrameShape, isHalved: Bool) throws(EncoderError)
 }
 
 /// Why there is no access unit.

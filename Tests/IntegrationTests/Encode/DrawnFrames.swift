@@ -1,5 +1,6 @@
 import Glibc
 import PipeWire
+import Pixels
 import Testing
 
 @testable import CaptureAgent
@@ -39,10 +40,10 @@ final class DrawnFrames {
   }
 
   /// What lies in the buffer now, as a frame.
-  func frame(damage: Rectangle? = nil) -> Frame {
+  func frame(damage: Rectangle? = nil, orientation: Orientation = .upright) -> Frame {
     let frame = Frame(
       lease: buffer.lend(), offset: 0, format: .bgrx, width: width, height: height,
-      stride: stride, pts: 0, damage: damage)
+      stride: stride, pts: 0, orientation: orientation, damage: damage)
     guard let frame else { fatalError("the buffer is as long as its rows") }
     return frame
   }

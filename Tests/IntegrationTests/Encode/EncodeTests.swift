@@ -44,7 +44,8 @@ struct EncodeTests {
     let encoder = try softwareEncoder(width: 160, height: 96)
     for frames in [small, large, small] {
       frames.draw { x, y in color(x, y, 7) }
-      try encoder.reconfigure(width: frames.width, height: frames.height)
+      try encoder.reconfigure(
+        for: FrameShape(width: frames.width, height: frames.height), isHalved: false)
       try encoder.load(frames.frame())
       let unit = try encoder.encode(keyframe: false, pts: 0)
       #expect(unit.isKeyframe)
@@ -66,7 +67,7 @@ struct EncodeTests {
     // Constant over each four pixels that become one.
     frames.draw { x, y in color(x / 2, y / 2, 7) }
     let encoder = try softwareEncoder(width: width, height: height)
-    try encoder.reconfigure(width: width, height: height, isHalved: true)
+    try encoder.reconfigure(for: FrameShape(width: width, height: height), isHalved: true)
     try encoder.load(frames.frame())
     let unit = try encoder.encode(keyframe: false, pts: 0)
     #expect(encoder.stream.displayWidth == (width / 2 + 1) / 2 * 2)
