@@ -30,9 +30,14 @@ final class VAAPIEncoder: VideoEncoder {
   /// nil while nothing is configured: before the start, and after a `reconfigure` that failed.
   private var pictures: EncoderPictures?
   private var output: MappedCodedBuffer?
+  /// nil where the driver converts no frames of the configured shape; made for the first dma-buf.
+  private var importer: FrameImporter?
+  /// A frame that the driver reads itself; some drivers are still at it when a conversion was waited for.
+  private var held: Frame?
   private let correctedSequence = CorrectedSequence()
   /// Failures of the driver without a picture between them.
   private var failures = 0
+  private var isLost = false
 
   /// A driver that fails so often in a row may have lost its device: everything is opened anew.
   private static let lossAfter = 3
@@ -76,12 +81,47 @@ final class VAAPIEncoder: VideoEncoder {
     order.lose()
   }
 
-  func load(_ frame: borrowing Frame) throws(EncoderError) {
+  func load(_ frame: consuming Frame) throws(EncoderError) {
     precondition(
       frame.shape == configuration.geometry.frame,
       "the encoder is configured for the frames it is given")
     release()
+    held = nil
     let pictures = try configured()
+    guard let picture = frame.dmaBuf else { return try convert(frame, into: pictures) }
+    hasPicture = false
+    if let failure = importing(picture, into: pictures) {
+      // Rows that lie in a line the processor can read too, which is slow, but loses no picture.
+      if picture.buffer.modifier == DRMModifier.linear { try convert(frame, into: pictures) }
+      throw failure
+    }
+    held = consume frame
+    hasPicture = true
+  }
+
+  /// Has the driver read the picture where it lies; answers why it cannot.
+  private func importing(_ picture: DMABufPicture, into pictures: EncoderPictures) -> EncoderError?
+  {
+    guard let device else { return .driver("no device is open") }
+    var modifier: UInt64?
+    do throws(VAError) {
+      let importer =
+        if let importer { importer } else {
+          try FrameImporter(on: device.display, configuration: configuration)
+        }
+      self.importer = importer
+      modifier = picture.buffer.modifier
+      try importer.load(picture, into: pictures.input)
+      return nil
+    } catch {
+      importer = nil
+      return .importing(modifier: modifier, device.display.explained(error))
+    }
+  }
+
+  private func convert(
+    _ frame: borrowing Frame, into pictures: EncoderPictures
+  ) throws(EncoderError) {
     do {
       let image = try MappedImage(
         of: pictures.input, width: configuration.codedWidth, height: configuration.codedHeight)
@@ -137,8 +177,7 @@ final class VAAPIEncoder: VideoEncoder {
   /// Everything that depends on the configuration; the old is given back first, for two sizes at once do
   /// not fit the limit.
   private func startAnew() throws(EncoderError) {
-    release()
-    pictures = nil
+    giveBackPictures()
     order = PictureOrder()
     hasPicture = false
     needsContext = false
@@ -152,21 +191,27 @@ final class VAAPIEncoder: VideoEncoder {
     pictures = try device.pictures(for: configuration)
   }
 
+  private func giveBackPictures() {
+    release()
+    held = nil
+    importer = nil
+    pictures = nil
+  }
+
   /// The pictures; after a loss, those of a device that was opened anew.
   private func configured() throws(EncoderError) -> EncoderPictures {
-    if failures > 0, failures.isMultiple(of: Self.lossAfter), device != nil {
-      release()
-      pictures = nil
+    if isLost {
+      giveBackPictures()
       device = nil
+      isLost = false
     }
-    let isLost = device == nil
     if pictures == nil {
+      let wasLost = device == nil
       do throws(EncoderError) {
         try startAnew()
       } catch {
-        failures += 1
         // It may come back: a device that is reset takes a second or two.
-        if isLost, case .unavailable(let text) = error {
+        if wasLost, case .unavailable(let text) = error {
           throw .driver("the device is lost: \(text)")
         }
         throw error
@@ -176,10 +221,15 @@ final class VAAPIEncoder: VideoEncoder {
     return pictures
   }
 
-  /// Counts a failure of the driver; the next picture is a keyframe.
-  private func failure(_ error: VAError) -> EncoderError {
+  /// The next picture is a keyframe, and of another device if that was one failure too many.
+  private func countFailure() {
     order.lose()
     failures += 1
+    isLost = failures.isMultiple(of: Self.lossAfter)
+  }
+
+  private func failure(_ error: VAError) -> EncoderError {
+    countFailure()
     return device?.failure(error) ?? .driver("\(error)")
   }
 
@@ -199,6 +249,7 @@ final class VAAPIEncoder: VideoEncoder {
       try pictures.context.encode(
         pictures.input, parameters: parameters(for: picture, in: pictures, raise: raise))
       output = try pictures.coded.map(encodedFrom: pictures.input)
+      held = nil
     } catch {
       if error.isBufferTooSmall { return nil }
       throw failure(error)
@@ -244,7 +295,7 @@ final class VAAPIEncoder: VideoEncoder {
     of picture: H264Picture, pts: Int64
   ) throws(EncoderError) -> AccessUnit? {
     let status = output?.status ?? []
-    if status.contains(.overflow) { return nil }
+    if !status.isDisjoint(with: .overflow) { return nil }
     var unit = AccessUnit(isKeyframe: picture.isIDR, pts: pts)
     var isWhole = true
     unsafe output?.forEachSegment { segment in
@@ -257,8 +308,7 @@ final class VAAPIEncoder: VideoEncoder {
       throw .unavailable("\(vendor) writes NAL units of type 0, which nothing decodes")
     }
     guard isWhole, !status.contains(.badBitstream), type == (picture.isIDR ? 5 : 1) else {
-      order.lose()
-      failures += 1
+      countFailure()
       throw .driver("\(vendor) returned no H.264 picture: \(unit.byteCount) bytes")
     }
     if picture.isIDR, device?.choice.packedHeaders.contains(.sequence) == false {
