@@ -52,3 +52,8 @@ static inline int linux_capget(cap_user_header_t header, cap_user_data_t sets) {
 static inline int linux_capset(cap_user_header_t header, cap_user_data_t sets) {
   return (int)syscall(SYS_capset, header, sets);
 }
+// Tells the kernel that the processor reads and writes a dma-buf: `end` is 0 before, 1 after.
+static inline int linux_dma_buf_sync(int fd, int end) {
+  struct dma_buf_sync sync = {DMA_BUF_SYNC_RW | (end ? DMA_BUF_SYNC_END : DMA_BUF_SYNC_START)};
+  return ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync);
+}

@@ -23,7 +23,7 @@ func initializeDriver(_ context: VADriverContextP?, options: DriverOptions) -> V
   unsafe context.pointee.max_profiles = Int32(EncodeConfig.profiles.count)
   unsafe context.pointee.max_entrypoints = 2
   unsafe context.pointee.max_attributes = 32
-  unsafe context.pointee.max_image_formats = 1
+  unsafe context.pointee.max_image_formats = Int32(SurfaceFormat.allCases.count)
   unsafe context.pointee.max_subpic_formats = 1
   unsafe context.pointee.max_display_attributes = 1
   unsafe installTerminate(in: table)

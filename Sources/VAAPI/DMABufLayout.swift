@@ -67,38 +67,44 @@ package struct DMABufLayout: Equatable, Sendable {
     guard (1...4).contains(planes.count) else {
       throw .unavailable("a picture of \(planes.count) planes")
     }
-    // libva's own fourcc and DRM's for the layer: mixed up, every import fails.
-    var picture = ph_prime_picture()
-    picture.va_fourcc = format.vaFourcc
-    picture.drm_fourcc = format.drmFourcc
-    picture.width = UInt32(width)
-    picture.height = UInt32(height)
-    picture.modifier = modifier
-    picture.plane_count = UInt32(planes.count)
-    let all = (0..<4).map { index in
-      planes.indices.contains(index)
-        ? ph_prime_plane(
-          fd: planes[index].fd, offset: UInt32(planes[index].offset),
-          pitch: UInt32(planes[index].stride))
-        : ph_prime_plane(fd: -1, offset: 0, pitch: 0)
+    var new = VADRMPRIMESurfaceDescriptor()
+    // libva's own fourcc here and DRM's for the layer: mixed up, every import fails.
+    new.fourcc = format.vaFourcc
+    new.width = UInt32(width)
+    new.height = UInt32(height)
+    unsafe va_prime_add_layer(&new, format.drmFourcc)
+    var fds: [Int32] = []
+    for plane in planes {
+      let object = fds.firstIndex(of: plane.fd) ?? fds.count
+      if object == fds.count {
+        fds.append(plane.fd)
+        let size = UInt32(clamping: max(0, lseek(plane.fd, 0, SEEK_END)))
+        unsafe va_prime_set_object(
+          &new, UInt32(object), va_prime_object(fd: plane.fd, size: size, modifier: modifier))
+      }
+      unsafe va_prime_put_plane(
+        &new,
+        va_prime_plane(
+          object: UInt32(object), offset: UInt32(plane.offset), pitch: UInt32(plane.stride)))
     }
-    picture.planes = (all[0], all[1], all[2], all[3])
-    let sizes = all.map { $0.fd < 0 ? 0 : UInt32(clamping: max(0, lseek($0.fd, 0, SEEK_END))) }
-    return unsafe ph_pack_prime(&picture, sizes)
+    new.num_objects = UInt32(fds.count)
+    return new
   }
 
   /// A picture that the driver gave out; nil when it is not one layer of up to four planes.
   init?(exported: VADRMPRIMESurfaceDescriptor) {
     var exported = exported
-    let picture = unsafe ph_unpack_prime(&exported)
-    guard picture.plane_count > 0 else { return nil }
-    let all = [picture.planes.0, picture.planes.1, picture.planes.2, picture.planes.3]
+    let count = unsafe va_prime_plane_count(&exported, 0)
+    guard exported.num_layers == 1, (1...4).contains(count) else { return nil }
+    var planes: [Plane] = []
+    for index in 0..<count {
+      let plane = unsafe va_prime_plane(&exported, 0, index)
+      let object = unsafe va_prime_object(&exported, plane.object & 3)
+      planes.append(Plane(fd: object.fd, offset: Int(plane.offset), stride: Int(plane.pitch)))
+    }
     self.init(
-      format: .bgrx, width: Int(picture.width), height: Int(picture.height),
-      modifier: picture.modifier,
-      planes: all.prefix(Int(picture.plane_count)).map {
-        Plane(fd: $0.fd, offset: Int($0.offset), stride: Int($0.pitch))
-      })
+      format: .bgrx, width: Int(exported.width), height: Int(exported.height),
+      modifier: unsafe va_prime_object(&exported, 0).modifier, planes: planes)
   }
 }
 

@@ -90,9 +90,9 @@ extension Display {
         handle, id, UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2), flags, &descriptor)
         == VA_STATUS_SUCCESS
     else { return nil }
-    var fds = [Int32](repeating: -1, count: 4)
-    let count = unsafe ph_prime_descriptors(&descriptor, &fds)
-    defer { for fd in fds.prefix(Int(count)) { close(fd) } }
+    // Whoever was given descriptors closes them.
+    let fds = (0..<min(descriptor.num_objects, 4)).map { unsafe va_prime_object(&descriptor, $0).fd }
+    defer { for fd in fds { close(fd) } }
     guard let layout = DMABufLayout(exported: descriptor),
       modifier == nil || layout.modifier == modifier,
       (try? ImportedSurface(on: self, layout)) != nil

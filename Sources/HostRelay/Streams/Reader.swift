@@ -36,6 +36,15 @@ final class Reader {
   private(set) var awaitsKeyframe = true
   /// True from the first keyframe on.
   private(set) var hasStarted = false
+  /// Its consumer does not look: it gets messages and sound, and no pictures. It goes on at a keyframe.
+  var isHeld = false {
+    didSet {
+      guard isHeld != oldValue else { return }
+      awaitsKeyframe = true
+      hasAsked = true
+      if !isHeld { needsKeyframe?() }
+    }
+  }
 
   private var waiting = WaitingPackets()
   private var isIdle = true
@@ -46,6 +55,10 @@ final class Reader {
   /// Puts a joiner's cached packets in one piece.
   func start(with cached: [Packet]) {
     guard !cached.isEmpty else { return }
+    guard !isHeld else {
+      hasStarted = true
+      return
+    }
     for packet in cached { waiting.append(packet, since: nil) }
     awaitsKeyframe = false
     hasStarted = true
@@ -60,6 +73,10 @@ final class Reader {
         return
       }
       append(packet, now: now)
+      return
+    }
+    guard !isHeld || packet.kind == .sound else {
+      hasStarted = true
       return
     }
     if isOverrun(by: packet, now: now) {

@@ -5,20 +5,22 @@ internal import CVA
 func installSurfaceCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
   unsafe table.pointee.vaCreateSurfaces = { context, width, height, format, count, ids in
     unsafe answer(context, "vaCreateSurfaces") { driver throws(DriverError) in
-      unsafe try driver.createSurfaces(
-        width: Int(width), height: Int(height), format: UInt32(truncatingIfNeeded: format),
-        count: Int(count), ids: ids)
+      let request = SurfaceRequest(
+        width: Int(width), height: Int(height),
+        renderTargetFormat: UInt32(truncatingIfNeeded: format))
+      unsafe try driver.createSurfaces(request, count: Int(count), ids: ids)
     }
   }
   unsafe table.pointee.vaCreateSurfaces2 = {
     context, format, width, height, ids, count, list, attributeCount in
     unsafe answer(context, "vaCreateSurfaces2") { driver throws(DriverError) in
+      var request = SurfaceRequest(
+        width: Int(width), height: Int(height), renderTargetFormat: format)
       for index in 0..<Int(attributeCount) {
         guard let attribute = unsafe list?[index] else { throw .invalidParameter }
-        unsafe try checkSurfaceAttribute(attribute)
+        unsafe try request.take(attribute, personality: driver.personality)
       }
-      unsafe try driver.createSurfaces(
-        width: Int(width), height: Int(height), format: format, count: Int(count), ids: ids)
+      unsafe try driver.createSurfaces(request, count: Int(count), ids: ids)
     }
   }
   unsafe table.pointee.vaDestroySurfaces = { context, ids, count in
@@ -39,15 +41,29 @@ func installSurfaceCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
     unsafe answer(context, "vaQuerySurfaceAttributes") { driver throws(DriverError) in
       guard driver.configs[config] != nil else { throw .invalidConfig }
       guard let count = unsafe count else { throw .invalidParameter }
-      let offered = unsafe surfaceAttributes()
+      let offered = unsafe driver.surfaceAttributes(formats: [.nv12])
       if let list = unsafe list {
         guard unsafe Int(count.pointee) >= offered.count else {
           unsafe count.pointee = UInt32(offered.count)
-          throw DriverError(status: VA_STATUS_ERROR_MAX_NUM_EXCEEDED)
+          throw .maxNumExceeded
         }
         for index in unsafe offered.indices { unsafe list[index] = offered[index] }
       }
       unsafe count.pointee = UInt32(offered.count)
+    }
+  }
+  unsafe table.pointee.vaExportSurfaceHandle = { context, id, memoryType, flags, descriptor in
+    unsafe answer(context, "vaExportSurfaceHandle") { driver throws(DriverError) in
+      guard let surface = driver.surfaces[id] else { throw .invalidSurface }
+      guard memoryType == UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2),
+        driver.personality.imports != nil
+      else { throw .unsupportedMemory }
+      guard let descriptor = unsafe descriptor else { throw .invalidParameter }
+      let prime = unsafe descriptor.assumingMemoryBound(to: VADRMPRIMESurfaceDescriptor.self)
+      unsafe try surface.export(
+        to: prime, inSeparateLayers: flags & UInt32(VA_EXPORT_SURFACE_SEPARATE_LAYERS) != 0)
+      // Whoever has the handle may write through it, unseen.
+      if flags & UInt32(VA_EXPORT_SURFACE_WRITE_ONLY) != 0 { surface.isReference = false }
     }
   }
   unsafe table.pointee.vaSyncSurface = { context, id in
@@ -77,14 +93,12 @@ extension Driver {
   }
 
   fileprivate func createSurfaces(
-    width: Int, height: Int, format: UInt32, count: Int, ids: UnsafeMutablePointer<VASurfaceID>?
+    _ request: SurfaceRequest, count: Int, ids: UnsafeMutablePointer<VASurfaceID>?
   ) throws(DriverError) {
-    guard format & UInt32(VA_RT_FORMAT_YUV420) != 0 else { throw .unsupportedFormat }
     guard let ids = unsafe ids, count > 0 else { throw .invalidParameter }
     for index in 0..<count {
       do throws(DriverError) {
-        let surface = try Surface(
-          width: width, height: height, keptByteCount: options.keptByteCount)
+        let surface = try request.makeSurface(index, options: options)
         guard let id = surfaces.insert(surface) else { throw .allocationFailed }
         unsafe ids[index] = id
       } catch {
@@ -93,29 +107,37 @@ extension Driver {
       }
     }
   }
-}
 
-/// Surfaces are NV12 in memory of our own; anything else a client sets is refused.
-private func checkSurfaceAttribute(_ attribute: VASurfaceAttrib) throws(DriverError) {
-  guard unsafe attribute.flags & UInt32(VA_SURFACE_ATTRIB_SETTABLE) != 0 else { return }
-  switch unsafe attribute.type {
-  case VASurfaceAttribPixelFormat:
-    guard unsafe attribute.value.value.i == Int32(bitPattern: UInt32(VA_FOURCC_NV12)) else {
-      throw .unsupportedFormat
+  /// What `vaQuerySurfaceAttributes` lists for surfaces of these formats.
+  fileprivate func surfaceAttributes(formats: [SurfaceFormat]) -> [VASurfaceAttrib] {
+    let readable = VA_SURFACE_ATTRIB_GETTABLE
+    let settable = VA_SURFACE_ATTRIB_GETTABLE | VA_SURFACE_ATTRIB_SETTABLE
+    let largest = Int32(EncodeConfig.largestSide)
+    var memory = UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_VA)
+    if personality.imports?.isListed == true {
+      memory |= UInt32(VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2)
     }
-  case VASurfaceAttribMemoryType:
-    guard unsafe attribute.value.value.i == Int32(VA_SURFACE_ATTRIB_MEM_TYPE_VA) else {
-      throw .unsupportedMemory
+    var list = unsafe formats.map { format in
+      unsafe attribute(VASurfaceAttribPixelFormat, settable, Int32(bitPattern: format.fourcc))
     }
-  case VASurfaceAttribUsageHint:
-    break
-  default:
-    throw .attributeNotSupported
+    unsafe list += [
+      attribute(VASurfaceAttribMinWidth, readable, 16),
+      attribute(VASurfaceAttribMinHeight, readable, 16),
+      attribute(VASurfaceAttribMaxWidth, readable, largest),
+      attribute(VASurfaceAttribMaxHeight, readable, largest),
+      attribute(VASurfaceAttribMemoryType, settable, Int32(bitPattern: memory)),
+    ]
+    var descriptor = unsafe attribute(
+      VASurfaceAttribExternalBufferDescriptor, VA_SURFACE_ATTRIB_SETTABLE, 0)
+    unsafe descriptor.value.type = VAGenericValueTypePointer
+    unsafe descriptor.value.value.p = nil
+    if personality.imports?.isListed == true { unsafe list.append(descriptor) }
+    return unsafe list
   }
-}
 
-private func surfaceAttributes() -> [VASurfaceAttrib] {
-  func attribute(_ type: VASurfaceAttribType, _ flags: Int32, _ value: Int32) -> VASurfaceAttrib {
+  private func attribute(
+    _ type: VASurfaceAttribType, _ flags: Int32, _ value: Int32
+  ) -> VASurfaceAttrib {
     var new = unsafe VASurfaceAttrib()
     unsafe new.type = type
     unsafe new.flags = UInt32(flags)
@@ -123,14 +145,4 @@ private func surfaceAttributes() -> [VASurfaceAttrib] {
     unsafe new.value.value.i = value
     return unsafe new
   }
-  let settable = VA_SURFACE_ATTRIB_GETTABLE | VA_SURFACE_ATTRIB_SETTABLE
-  let largest = Int32(EncodeConfig.largestSide)
-  return unsafe [
-    attribute(VASurfaceAttribPixelFormat, settable, Int32(VA_FOURCC_NV12)),
-    attribute(VASurfaceAttribMinWidth, VA_SURFACE_ATTRIB_GETTABLE, 16),
-    attribute(VASurfaceAttribMinHeight, VA_SURFACE_ATTRIB_GETTABLE, 16),
-    attribute(VASurfaceAttribMaxWidth, VA_SURFACE_ATTRIB_GETTABLE, largest),
-    attribute(VASurfaceAttribMaxHeight, VA_SURFACE_ATTRIB_GETTABLE, largest),
-    attribute(VASurfaceAttribMemoryType, settable, VA_SURFACE_ATTRIB_MEM_TYPE_VA),
-  ]
 }

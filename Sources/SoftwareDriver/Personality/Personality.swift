@@ -21,6 +21,16 @@ struct Personality: Equatable {
   /// `vaDeriveImage` works; without it a client copies through images of its own.
   var derivesImages = true
 
+  /// What of a client's memory can be a surface; nil for nothing.
+  var imports: Imports? = Imports()
+
+  struct Imports: Equatable {
+    /// DRM_FORMAT_MOD_* that are taken. No device tiles memory here, so all of them are read as linear.
+    var modifiers = [DRMModifier.linear]
+    /// Whether `vaQuerySurfaceAttributes` names DRM_PRIME_2.
+    var isListed = true
+  }
+
   /// Where the headers come from that the client does not bring.
   enum HeaderStyle {
     /// From its parameter structures.
@@ -46,6 +56,10 @@ extension Personality {
     name = words
   }
 
+  /// Linear, then X, Y, Yf and 4 tiled.
+  private static let intelModifiers: [UInt64] =
+    [DRMModifier.linear] + [1, 2, 3, 9].map { 1 << 56 | $0 }
+
   /// The drivers that it can stand in for, then single traits of drivers.
   private static let changes: [String: @Sendable (inout Personality) -> Void] = [
     // iHD with the shaders or HuC firmware that rate control runs on.
@@ -53,12 +67,14 @@ extension Personality {
       $0.rateControl |= UInt32(VA_RC_ICQ | VA_RC_QVBR)
       $0.lowPowerRateControl |= UInt32(VA_RC_QVBR)
       $0.overflowsByStatus = true
+      $0.imports?.modifiers = intelModifiers
     },
     // iHD without either: the fixed-function encoder alone, with constant QP alone.
     "intel-cqp": {
       $0.entrypoints = [VAEntrypointEncSliceLP]
       $0.lowPowerRateControl = UInt32(VA_RC_CQP)
       $0.overflowsByStatus = true
+      $0.imports = Imports(modifiers: intelModifiers, isListed: false)
     },
     // Mesa 22.3.6, which Debian 12 has.
     "amd-old": {
@@ -82,6 +98,8 @@ extension Personality {
       $0.hasSyncBuffer = false
       $0.hasSyncSurface2 = false
     },
+    // i965 takes no DRM_PRIME_2 at all.
+    "no-import": { $0.imports = nil },
     "segments": { $0.splitsSegments = true },
     "no-derive": { $0.derivesImages = false },
     // A driver built without encoders lists profiles, and nothing but decoding for them.

@@ -24,7 +24,8 @@ struct CheckedPicture {
     else { throw .invalidSurface }
     guard source.holds(columns: context.columns, rows: context.rows),
       reconstruction.holds(columns: context.columns, rows: context.rows)
-    else { throw .invalidSurface }
+    else { throw .invalidSurface.because("a surface that is not NV12, or too small") }
+    guard reconstruction.pixels.file.isWritable else { throw .invalidSurface }
     guard let codedBuffer = driver.buffers[picture.coded_buf],
       codedBuffer.type == VAEncCodedBufferType, !codedBuffer.isMapped
     else { throw .invalidBuffer }
