@@ -41,7 +41,8 @@ let package = Package(
     .target(name: "CMemoryGuard"),
     .target(name: "CPixelKernels", cSettings: [.unsafeFlags(["-O3"])]),
 
-    // Rooms that both processes use.
+    // Rooms that both processes use, or the agent and its driver.
+    .target(name: "Pixels", dependencies: ["CPixelKernels"], swiftSettings: house),
     .target(name: "Wire", swiftSettings: house),
     .target(name: "Bitstream", swiftSettings: house),
     .target(name: "Posix", dependencies: ["CLinux"], swiftSettings: house),
@@ -51,7 +52,8 @@ let package = Package(
     // The software driver: all its logic, and apart from it the module that libva loads. The flags
     // of the module must not reach a test's link, so no test names it.
     .target(
-      name: "SoftwareDriver", dependencies: ["CVA", "CLinux", "Bitstream", "CPixelKernels"],
+      name: "SoftwareDriver",
+      dependencies: ["CVA", "CLinux", "Bitstream", "CPixelKernels", "Pixels"],
       swiftSettings: house),
     .target(
       name: "DriverModule", dependencies: ["CVA", "SoftwareDriver"], exclude: ["exports.map"],
@@ -71,7 +73,7 @@ let package = Package(
       name: "CaptureAgent",
       dependencies: [
         "Wire", "Bitstream", "Posix", "Report", "CommandOptions", "PipeWire", "VAAPI", "CSystemd",
-        "CLinux", "CMemoryGuard", "CPixelKernels",
+        "CLinux", "CMemoryGuard", "CPixelKernels", "Pixels",
       ],
       swiftSettings: house),
 
@@ -104,7 +106,7 @@ let package = Package(
       name: "CaptureAgentTests",
       dependencies: [
         "CaptureAgent", "Wire", "Bitstream", "Posix", "Report", "PipeWire", "VAAPI",
-        "CPixelKernels", "CMemoryGuard", "CLinux", "TestSupport",
+        "CPixelKernels", "CMemoryGuard", "CLinux", "Pixels", "TestSupport",
       ],
       swiftSettings: tests),
     .testTarget(
@@ -114,14 +116,14 @@ let package = Package(
     .testTarget(
       name: "SoftwareDriverTests",
       dependencies: [
-        "SoftwareDriver", "Bitstream", "CPixelKernels", "CVA", "CLinux", "TestSupport",
+        "SoftwareDriver", "Bitstream", "CPixelKernels", "Pixels", "CVA", "CLinux", "TestSupport",
       ],
       swiftSettings: tests),
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
         "CaptureAgent", "PipeWire", "VAAPI", "Wire", "Bitstream", "Posix", "Report", "CPipeWire",
-        "CLinux", "TestSupport",
+        "CLinux", "Pixels", "TestSupport",
       ],
       swiftSettings: tests),
     .testTarget(

@@ -1,4 +1,5 @@
 import PipeWire
+import Pixels
 
 /// A raw picture that lies in a buffer of the screen's source.
 ///

@@ -1,5 +1,6 @@
 import Glibc
 import PipeWire
+import Pixels
 import Testing
 
 @testable import CaptureAgent

@@ -1,6 +1,7 @@
 import Bitstream
 import Foundation
 import PipeWire
+import Pixels
 import Testing
 
 @testable import CaptureAgent
