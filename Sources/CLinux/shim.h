@@ -36,13 +36,6 @@ static inline int linux_getrlimit(int resource, uint64_t *soft, uint64_t *hard) 
   *hard = limit.rlim_max;
   return result;
 }
-// DMA_BUF_IOCTL_SYNC: the processor begins to read a dma-buf's mapping, or ends. What is no dma-buf
-// answers ENOTTY and needs none of it.
-static inline int linux_dma_buf_sync(int fd, int ends) {
-  struct dma_buf_sync sync = {
-      .flags = DMA_BUF_SYNC_READ | (ends ? DMA_BUF_SYNC_END : DMA_BUF_SYNC_START)};
-  return ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync);
-}
 static inline int linux_prctl(int option, unsigned long argument) {
   return prctl(option, argument, 0, 0, 0);
 }

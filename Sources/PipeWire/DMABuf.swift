@@ -61,4 +61,9 @@ package final class DMABuf: Sendable {
 package struct PlaneLayout: Equatable, Sendable {
   package let offset: Int
   package let stride: Int
+
+  package init(offset: Int, stride: Int) {
+    self.offset = offset
+    self.stride = stride
+  }
 }

@@ -129,9 +129,9 @@ package final class SharedBuffer: Sendable {
     guard let pages = unsafe pages, unsafe pages != MAP_FAILED else { throw .cannotMap(errno) }
     Self.mappedPeak.max(length, ordering: .relaxed)
     // What a device wrote may lie in caches that the processor does not see.
-    if dmaBuf != nil { _ = linux_dma_buf_sync(fd, 0) }
+    if dmaBuf != nil { linux_dma_buf_sync(fd, 0) }
     unsafe body(UnsafeRawBufferPointer(start: pages + intoPage, count: count))
-    if dmaBuf != nil { _ = linux_dma_buf_sync(fd, 1) }
+    if dmaBuf != nil { linux_dma_buf_sync(fd, 1) }
     unsafe munmap(pages, length)
   }
 }

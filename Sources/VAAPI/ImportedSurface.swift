@@ -91,7 +91,9 @@ extension Display {
         == VA_STATUS_SUCCESS
     else { return nil }
     // Whoever was given descriptors closes them.
-    let fds = (0..<min(descriptor.num_objects, 4)).map { unsafe va_prime_object(&descriptor, $0).fd }
+    let fds = (0..<min(descriptor.num_objects, 4)).map {
+      unsafe va_prime_object(&descriptor, $0).fd
+    }
     defer { for fd in fds { close(fd) } }
     guard let layout = DMABufLayout(exported: descriptor),
       modifier == nil || layout.modifier == modifier,

@@ -134,9 +134,12 @@ final class PipeWireSource: ScreenSource {
 
 extension PipeWireSource: StreamObserver {
   func streamAgreed(on format: VideoFormat) {
-    // A producer may settle one size several times over.
-    guard format != self.format else { return }
+    let before = self.format
     self.format = format
+    // A producer may settle one size several times over, and the same size in other memory.
+    guard (format.width, format.height) != before.map({ ($0.width, $0.height) }) ?? (0, 0) else {
+      return
+    }
     mailbox?.post(.format(width: format.width, height: format.height))
   }
 

@@ -1,4 +1,5 @@
 import PipeWire
+import Pixels
 import VAAPI
 
 /// Brings frames that lie in dma-bufs into an encoder's input by the driver's video processor, so that
@@ -11,9 +12,6 @@ final class FrameImporter {
 
   /// A producer that has not drawn its picture by then has hung.
   private static let longestWait: Int32 = 100
-
-  /// Imports so far.
-  var importCount: Int { cache.importCount }
 
   init(on display: Display, configuration: EncoderConfiguration) throws(VAError) {
     processor = try VideoProcessor(

@@ -1,5 +1,3 @@
-import Glibc
-import PipeWire
 import VAAPI
 import Wire
 
@@ -12,8 +10,7 @@ final class VAAPIEncoder: VideoEncoder {
   let warnings: [String]
   /// The bit rate in force.
   var bitsPerSecond: Int { control.bitsPerSecond }
-  /// Whether the input holds all of a frame; then only damage has to be converted of the next one.
-  private(set) var hasPicture = false
+  var hasPicture: Bool { input.hasPicture }
   /// Bytes of frames written so far: into the input, and into it from beside where the driver maps no
   /// surface.
   private(set) var bytesCopied = 0
@@ -21,7 +18,7 @@ final class VAAPIEncoder: VideoEncoder {
   /// nil between a loss and what comes after it.
   private var device: EncodeDevice?
   private var configuration: EncoderConfiguration
-  private var converter: FrameConverter
+  private var input: EncoderInput
   private var headers: H264Headers
   private var control: RateControl
   private var isControlChanged = false
@@ -30,10 +27,6 @@ final class VAAPIEncoder: VideoEncoder {
   /// nil while nothing is configured: before the start, and after a `reconfigure` that failed.
   private var pictures: EncoderPictures?
   private var output: MappedCodedBuffer?
-  /// nil where the driver converts no frames of the configured shape; made for the first dma-buf.
-  private var importer: FrameImporter?
-  /// A frame that the driver reads itself; some drivers are still at it when a conversion was waited for.
-  private var held: Frame?
   private let correctedSequence = CorrectedSequence()
   /// Failures of the driver without a picture between them.
   private var failures = 0
@@ -48,7 +41,7 @@ final class VAAPIEncoder: VideoEncoder {
     vendor = device.display.vendor
     warnings = device.choice.warnings
     self.configuration = configuration
-    converter = FrameConverter(configuration: configuration)
+    input = EncoderInput(configuration: configuration)
     control = RateControl(configuration: configuration)
     headers = try device.headers(for: configuration, control)
     stream = EncodedStream(configuration: configuration, headers: headers)
@@ -86,65 +79,18 @@ final class VAAPIEncoder: VideoEncoder {
       frame.shape == configuration.geometry.frame,
       "the encoder is configured for the frames it is given")
     release()
-    held = nil
-    let pictures = try configured()
-    guard let picture = frame.dmaBuf else { return try convert(frame, into: pictures) }
-    hasPicture = false
-    if let failure = importing(picture, into: pictures) {
-      // Rows that lie in a line the processor can read too, which is slow, but loses no picture.
-      if picture.buffer.modifier == DRMModifier.linear { try convert(frame, into: pictures) }
-      throw failure
-    }
-    held = consume frame
-    hasPicture = true
-  }
-
-  /// Has the driver read the picture where it lies; answers why it cannot.
-  private func importing(_ picture: DMABufPicture, into pictures: EncoderPictures) -> EncoderError?
-  {
-    guard let device else { return .driver("no device is open") }
-    var modifier: UInt64?
-    do throws(VAError) {
-      let importer =
-        if let importer { importer } else {
-          try FrameImporter(on: device.display, configuration: configuration)
-        }
-      self.importer = importer
-      modifier = picture.buffer.modifier
-      try importer.load(picture, into: pictures.input)
-      return nil
+    let (device, pictures) = try configured()
+    do throws(EncoderError) {
+      bytesCopied += try input.load(frame, into: pictures, of: device)
     } catch {
-      importer = nil
-      return .importing(modifier: modifier, device.display.explained(error))
-    }
-  }
-
-  private func convert(
-    _ frame: borrowing Frame, into pictures: EncoderPictures
-  ) throws(EncoderError) {
-    do {
-      let image = try MappedImage(
-        of: pictures.input, width: configuration.codedWidth, height: configuration.codedHeight)
-      let isSurface = image.isSurface
-      let damage = hasPicture && isSurface ? frame.damage : nil
-      hasPicture = false
-      let written = try converter.convert(frame, damage: damage, into: image)
-      try image.finish()
-      bytesCopied += isSurface ? written : written + configuration.surfaceByteCount
-      hasPicture = true
-    } catch let error as VAError {
-      throw failure(error)
-    } catch {
-      if case SharedBufferError.cannotMap(ENOMEM) = error {
-        throw .memory("a frame's rows cannot be mapped")
-      }
-      throw .frame("\(error)")
+      if case .driver = error { countFailure() }
+      throw error
     }
   }
 
   func encode(keyframe: Bool, pts: Int64) throws(EncoderError) -> AccessUnit {
     release()
-    let pictures = try configured()
+    let (_, pictures) = try configured()
     guard hasPicture else { throw .driver("no picture is loaded") }
     if needsContext { try begin { () throws(VAError) in try pictures.remakeContext() } }
     needsContext = false
@@ -179,9 +125,7 @@ final class VAAPIEncoder: VideoEncoder {
   private func startAnew() throws(EncoderError) {
     giveBackPictures()
     order = PictureOrder()
-    hasPicture = false
     needsContext = false
-    converter = FrameConverter(configuration: configuration)
     control = RateControl(configuration: configuration)
     let device =
       if let kept = self.device { kept } else { try EncodeDevice(configuration: configuration) }
@@ -191,15 +135,15 @@ final class VAAPIEncoder: VideoEncoder {
     pictures = try device.pictures(for: configuration)
   }
 
+  /// The frame and the imports first: they are the device's.
   private func giveBackPictures() {
     release()
-    held = nil
-    importer = nil
+    input = EncoderInput(configuration: configuration)
     pictures = nil
   }
 
   /// The pictures; after a loss, those of a device that was opened anew.
-  private func configured() throws(EncoderError) -> EncoderPictures {
+  private func configured() throws(EncoderError) -> (EncodeDevice, EncoderPictures) {
     if isLost {
       giveBackPictures()
       device = nil
@@ -217,8 +161,10 @@ final class VAAPIEncoder: VideoEncoder {
         throw error
       }
     }
-    guard let pictures else { preconditionFailure("whoever starts anew has pictures") }
-    return pictures
+    guard let device, let pictures else {
+      preconditionFailure("whoever starts anew has pictures")
+    }
+    return (device, pictures)
   }
 
   /// The next picture is a keyframe, and of another device if that was one failure too many.
@@ -249,7 +195,7 @@ final class VAAPIEncoder: VideoEncoder {
       try pictures.context.encode(
         pictures.input, parameters: parameters(for: picture, in: pictures, raise: raise))
       output = try pictures.coded.map(encodedFrom: pictures.input)
-      held = nil
+      input.letGo()
     } catch {
       if error.isBufferTooSmall { return nil }
       throw failure(error)
