@@ -71,7 +71,8 @@ let package = Package(
       linkerSettings: [.unsafeFlags(["-static-stdlib", "-nostartfiles"])]),
 
     // The agent.
-    .target(name: "PipeWire", dependencies: ["CPipeWire", "Posix"], swiftSettings: house),
+    .target(
+      name: "PipeWire", dependencies: ["CPipeWire", "CLinux", "Posix"], swiftSettings: house),
     .target(name: "VAAPI", dependencies: ["CVA", "Posix"], swiftSettings: house),
     .executableTarget(
       name: "CaptureAgent",
