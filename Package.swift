@@ -83,6 +83,12 @@ let package = Package(
         "Wire", "Bitstream", "Posix", "Report", "CommandOptions", "CUV", "CWebSockets", "CAVFormat",
         "CLinux",
       ],
+      resources: [
+        .embedInCode("Web/Page/index.html"), .embedInCode("Web/Page/page.css"),
+        .embedInCode("Web/Page/page.svg"), .embedInCode("Web/Page/page.js"),
+        .embedInCode("Web/Page/wire.js"), .embedInCode("Web/Page/codecs.js"),
+        .embedInCode("Web/Page/source.js"),
+      ],
       swiftSettings: house),
 
     .target(

@@ -9,6 +9,9 @@ final class Stream {
   /// Called when a reader came or went.
   var audienceChanged: (() -> Void)?
 
+  /// Stands before the first packet of each reader; a message that is put, too, when it changes.
+  var head: Packet?
+
   private(set) var cache = GOPCache()
   /// What readers that have left lost; those present are added by `drops`.
   private var formerDrops = Reader.Drops()
@@ -32,14 +35,17 @@ final class Stream {
   func join(_ reader: Reader, now: Moment) {
     readers[ObjectIdentifier(reader)] = reader
     reader.needsKeyframe = { [weak self] in _ = self?.requestKeyframe?(.behind) }
+    if let head { reader.put(head, now: now) }
     if isSuspended {
-      reader.start(with: cache.packets.isEmpty ? cache.keyframe.map { [$0] } ?? [] : cache.packets)
+      reader.start(
+        with: cache.packets.isEmpty ? cache.keyframe.map { [$0] } ?? [] : cache.packets,
+        now: now)
     } else if let time = cache.keyframeTime, now - time <= RelayLimits.freshKeyframe {
-      reader.start(with: cache.packets)
+      reader.start(with: cache.packets, now: now)
     } else if requestKeyframe?(.join) == true {
       joiners[ObjectIdentifier(reader)] = now
     } else {
-      reader.start(with: cache.packets)
+      reader.start(with: cache.packets, now: now)
     }
     audienceChanged?()
   }
@@ -68,7 +74,7 @@ final class Stream {
     guard !joiners.isEmpty, !cache.packets.isEmpty else { return }
     for (identifier, since) in joiners where now - since >= RelayLimits.joinerPatience {
       joiners[identifier] = nil
-      readers[identifier]?.start(with: cache.packets)
+      readers[identifier]?.start(with: cache.packets, now: now)
     }
   }
 
