@@ -2,6 +2,7 @@
 // must happen once. Each is wrapped as it stands; what to ask for is decided in Swift.
 #pragma once
 #include <pipewire/pipewire.h>
+#include <pipewire/impl-module.h>
 #include <spa/buffer/meta.h>
 #include <spa/param/buffers.h>
 #include <spa/param/video/format-utils.h>

@@ -6,11 +6,12 @@ import Posix
 /// put a camera in the place of a screen that went away. Loop thread only.
 @safe
 package final class Stream {
-  // One being read, one waiting for the reader, one with the producer; more is its memory.
+  // One being read, one waiting for the reader, one with the producer; more is its memory. It may get
+  // as many as it wishes within a range, so what only some insist on is a second choice.
   private static let bufferCount: Int32 = 3
-  private static let minBufferCount: Int32 = 2
-  // Some producers insist on as many; no more than that are kept track of.
-  private static let maxBufferCount: Int32 = 8
+  private static let bufferCounts: [ClosedRange<Int32>] = [2...8, 9...16]
+  // No more than that are kept track of.
+  private static let maxBufferCount = 16
   private static let maxSize: UInt32 = 8192
   // As many regions of damage as xdg-desktop-portal-wlr gives.
   private static let damageCount = 4
@@ -191,14 +192,19 @@ package final class Stream {
     unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2048) { space in
       var builder = unsafe spa_pod_builder()
       unsafe spa_pod_builder_init(&builder, space.baseAddress, UInt32(space.count))
-      var wish = ph_buffer_wish(
-        count: Self.bufferCount, min_count: Self.minBufferCount, max_count: Self.maxBufferCount,
-        data_types: format?.modifier == nil
-          ? 1 << SPA_DATA_MemFd.rawValue | 1 << SPA_DATA_MemPtr.rawValue
-          : 1 << SPA_DATA_DmaBuf.rawValue)
+      let types =
+        format?.modifier == nil
+        ? 1 << SPA_DATA_MemFd.rawValue | 1 << SPA_DATA_MemPtr.rawValue
+        : 1 << SPA_DATA_DmaBuf.rawValue
       let region = MemoryLayout<spa_meta_region>.size
-      var params = unsafe [
-        ph_build_buffers(&builder, &wish),
+      var params = unsafe Self.bufferCounts.map { counts in
+        var wish = ph_buffer_wish(
+          count: max(Self.bufferCount, counts.lowerBound), min_count: counts.lowerBound,
+          max_count: counts.upperBound,
+          data_types: types)
+        return unsafe ph_build_buffers(&builder, &wish)
+      }
+      unsafe params += [
         buildMeta(&builder, SPA_META_Header, MemoryLayout<spa_meta_header>.size),
         buildMeta(&builder, SPA_META_VideoCrop, region),
         buildMeta(&builder, SPA_META_VideoTransform, MemoryLayout<spa_meta_videotransform>.size),

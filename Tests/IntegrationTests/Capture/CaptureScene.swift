@@ -1,3 +1,4 @@
+import CaptureSupport
 import Pixels
 import Posix
 import TestSupport

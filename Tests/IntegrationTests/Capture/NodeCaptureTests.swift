@@ -1,4 +1,4 @@
-import CPipeWire
+import CaptureSupport
 import Glibc
 import Pixels
 import Posix
@@ -66,6 +66,20 @@ import Testing
     }
   }
 
+  // One that insisted on more than eight used to find no agreement.
+  @Test(arguments: [(2...16, 3), (10...64, 8), (16...16, 16)])
+  func `a producer is asked for three buffers, and may insist on sixteen`(
+    may: ClosedRange<Int32>, has: Int
+  ) throws {
+    try withScreen(buffers: may) { scene, screen, _ in
+      try scene.run(until: "forty frames", step: { screen.present(.init()) }) {
+        scene.seen.count >= 40
+      }
+      #expect(screen.bufferCount == has)
+      #expect(scene.counts.rejected == 0)
+    }
+  }
+
   @Test func `a new size is announced and captured, and a frame of the old one stays readable`()
     throws
   {
@@ -104,10 +118,10 @@ import Testing
       let daemon = try PipeWireDaemon(in: directory)
       let scene = try CaptureScene()
       let camera = try ScreenProducer(
-        loop: scene.loop.raw, remote: daemon.connect(), name: "test-camera", role: "Camera",
+        loop: scene.loop, remote: daemon.connect(), name: "test-camera", role: "Camera",
         width: 640, height: 480)
       var screen: ScreenProducer? = try ScreenProducer(
-        loop: scene.loop.raw, remote: daemon.connect(), name: "test-screen", role: "Screen",
+        loop: scene.loop, remote: daemon.connect(), name: "test-screen", role: "Screen",
         width: 320, height: 200)
       try scene.start(node: "test-screen", of: daemon)
       let present = {
@@ -133,10 +147,10 @@ import Testing
       let daemon = try PipeWireDaemon(in: directory)
       let scene = try CaptureScene()
       let camera = try ScreenProducer(
-        loop: scene.loop.raw, remote: daemon.connect(), name: "test-camera", role: "Camera",
+        loop: scene.loop, remote: daemon.connect(), name: "test-camera", role: "Camera",
         width: 640, height: 480)
       var screen: ScreenProducer? = try ScreenProducer(
-        loop: scene.loop.raw, remote: daemon.connect(), name: "test-screen", role: "Screen",
+        loop: scene.loop, remote: daemon.connect(), name: "test-screen", role: "Screen",
         width: 320, height: 200)
       let connection = try Connection(loop: scene.loop, fd: daemon.connect())
       // The daemon has named nodes of its own.
@@ -187,7 +201,7 @@ import Testing
       let daemon = try PipeWireDaemon(in: directory)
       let scene = try CaptureScene()
       let screen = try ScreenProducer(
-        loop: scene.loop.raw, remote: daemon.connect(), name: "test-screen", role: "Screen",
+        loop: scene.loop, remote: daemon.connect(), name: "test-screen", role: "Screen",
         width: 320, height: 200)
       try scene.start(node: "test-screen", of: daemon)
       try scene.run(until: "a frame", step: { screen.present(.init()) }) { !scene.seen.isEmpty }
@@ -220,7 +234,7 @@ import Testing
         for round in 0..<20 {
           if round == 2 { before = openDescriptors() }
           let screen = try ScreenProducer(
-            loop: scene.loop.raw, remote: daemon.connect(), name: "screen-\(round)", role: "Screen",
+            loop: scene.loop, remote: daemon.connect(), name: "screen-\(round)", role: "Screen",
             width: 320, height: 200)
           try scene.start(node: "screen-\(round)", of: daemon)
           let count = scene.seen.count
@@ -272,15 +286,15 @@ import Testing
   }
 
   private func withScreen(
-    offering: [UInt64] = [], asking: [UInt64] = [],
+    buffers: ClosedRange<Int32> = 2...16, offering: [UInt64] = [], asking: [UInt64] = [],
     _ body: (CaptureScene, ScreenProducer, PipeWireDaemon) throws -> Void
   ) throws {
     try withTestDirectory { directory in
       let daemon = try PipeWireDaemon(in: directory)
       let scene = try CaptureScene()
       let screen = try ScreenProducer(
-        loop: scene.loop.raw, remote: daemon.connect(), name: "test-screen", role: "Screen",
-        width: 320, height: 200, modifiers: offering)
+        loop: scene.loop, remote: daemon.connect(), name: "test-screen", role: "Screen",
+        width: 320, height: 200, bufferCounts: buffers, modifiers: offering)
       try scene.start(node: "test-screen", of: daemon, modifiers: asking)
       try body(scene, screen, daemon)
       scene.stop()

@@ -1,54 +1,78 @@
 import CLinux
 import CPipeWire
 import Glibc
-import PipeWire
-import Posix
+package import Posix
+
+@testable package import PipeWire
 
 /// A compositor's half of a screencast: a PipeWire node that hands out memfds, as the real ones do.
 /// What it says of a picture is the test's to choose.
-final class ScreenProducer {
+package final class ScreenProducer {
   /// What goes beside the pixels.
-  struct Picture {
-    var color: UInt32 = 0
-    var offset: UInt32 = 0
-    var stride: Int32?
-    var size: UInt32?
-    var chunkFlags: Int32 = 0
-    var crop: Rectangle?
-    var damage: [Rectangle] = []
+  package struct Picture: Sendable {
+    package var color: UInt32
+    package var offset: UInt32
+    package var stride: Int32?
+    package var size: UInt32?
+    package var chunkFlags: Int32
+    package var crop: Rectangle?
+    package var damage: [Rectangle]
+    /// So many rows are drawn, the rest stay as they are in the buffer; nil: all.
+    package var rows: Int?
     /// `SPA_META_TRANSFORMATION_*`.
-    var transformation: UInt32 = 0
+    package var transformation: UInt32
+
+    package init(
+      color: UInt32 = 0, offset: UInt32 = 0, stride: Int32? = nil, size: UInt32? = nil,
+      chunkFlags: Int32 = 0, crop: Rectangle? = nil, damage: [Rectangle] = [], rows: Int? = nil,
+      transformation: UInt32 = 0
+    ) {
+      self.color = color
+      self.offset = offset
+      self.stride = stride
+      self.size = size
+      self.chunkFlags = chunkFlags
+      self.crop = crop
+      self.damage = damage
+      self.rows = rows
+      self.transformation = transformation
+    }
   }
 
   /// Bytes at the end of each row that are no pixels.
-  static let rowGap = 64
+  package static let rowGap = 64
   /// Bytes before the first row that are no pixels.
-  static let headGap = 128
+  package static let headGap = 128
 
-  let name: String
+  package let name: String
   private let context: OpaquePointer
   private let core: OpaquePointer
   private let stream: OpaquePointer
   private let events = UnsafeMutablePointer<pw_stream_events>.allocate(capacity: 1)
   private let hook = UnsafeMutablePointer<spa_hook>.allocate(capacity: 1)
+  private let bufferCounts: ClosedRange<Int32>
   private var width: Int
   private var height: Int
   /// Of the dma-bufs that it offers; memfds stand in for them.
   private let modifiers: [UInt64]
   /// Whether dma-bufs were agreed on.
   private var usesDMABufs = false
-  private(set) var isStreaming = false
+  package private(set) var isStreaming = false
+  package private(set) var bufferCount = 0
 
-  /// `loop` is a `pw_loop` that the test runs.
-  init(
-    loop: UnsafeMutablePointer<pw_loop>, remote: consuming OwnedFD, name: String, role: String,
-    width: Int, height: Int, modifiers: [UInt64] = []
+  /// The test runs the loop. The consumer may have so many buffers as `bufferCounts` says; one number
+  /// is insisted on.
+  package init(
+    loop: Loop, remote: consuming OwnedFD, name: String, role: String, width: Int, height: Int,
+    bufferCounts: ClosedRange<Int32> = 2...16,
+    modifiers: [UInt64] = []
   ) throws {
     self.name = name
+    self.bufferCounts = bufferCounts
     self.width = width
     self.height = height
     self.modifiers = modifiers
-    context = pw_context_new(loop, nil, 0)
+    context = pw_context_new(loop.raw, nil, 0)
     core = pw_context_connect_fd(context, remote.release(), nil, 0)
     let properties = pw_properties_new_string("")
     for (key, value) in [
@@ -79,7 +103,7 @@ final class ScreenProducer {
   }
 
   /// Offers another size, as a compositor does whose output changed.
-  func resize(width: Int, height: Int) throws {
+  package func resize(width: Int, height: Int) throws {
     self.width = width
     self.height = height
     try withFormats { formats, count in
@@ -89,13 +113,13 @@ final class ScreenProducer {
 
   /// Sends one picture, if the consumer left a buffer for it.
   @discardableResult
-  func present(_ picture: Picture) -> Bool {
+  package func present(_ picture: Picture) -> Bool {
     guard isStreaming, let buffer = pw_stream_dequeue_buffer(stream) else { return false }
     let data = buffer.pointee.buffer.pointee.datas
     let pixels = data![0].data!
     let stride = width * 4 + Self.rowGap
-    memset(pixels, 0xee, Int(data![0].maxsize))
-    for y in 0..<height {
+    if picture.rows == nil { memset(pixels, 0xee, Int(data![0].maxsize)) }
+    for y in 0..<min(height, picture.rows ?? height) {
       let row = (pixels + Self.headGap + y * stride).assumingMemoryBound(to: UInt32.self)
       for x in 0..<width { row[x] = picture.color &+ UInt32(y << 12 | x) }
     }
@@ -163,13 +187,16 @@ final class ScreenProducer {
       var builder = spa_pod_builder()
       spa_pod_builder_init(&builder, space.baseAddress, UInt32(space.count))
       var wish = ph_buffer_wish(
-        count: 8, min_count: 2, max_count: 16,
+        count: max(8, bufferCounts.lowerBound), min_count: bufferCounts.lowerBound,
+        max_count: bufferCounts.upperBound,
         data_types: 1 << Int32((usesDMABufs ? SPA_DATA_DmaBuf : SPA_DATA_MemFd).rawValue))
       let region = Int32(MemoryLayout<spa_meta_region>.size)
       let header = Int32(MemoryLayout<spa_meta_header>.size)
       let transform = Int32(MemoryLayout<spa_meta_videotransform>.size)
+      let buffers = ph_build_buffers(&builder, &wish)
+      if bufferCounts.count == 1 { insist(buffers) }
       var params = [
-        ph_build_buffers(&builder, &wish),
+        buffers,
         ph_build_meta(&builder, SPA_META_Header.rawValue, header, header),
         ph_build_meta(&builder, SPA_META_VideoCrop.rawValue, region, region),
         ph_build_meta(&builder, SPA_META_VideoTransform.rawValue, transform, transform),
@@ -177,6 +204,14 @@ final class ScreenProducer {
       ]
       pw_stream_update_params(stream, &params, UInt32(params.count))
     }
+  }
+
+  /// Makes one number of the range of buffers.
+  private func insist(_ buffers: UnsafePointer<spa_pod>?) {
+    let property = spa_pod_find_prop(buffers, nil, SPA_PARAM_BUFFERS_buffers.rawValue)!
+    let value =
+      UnsafeMutableRawPointer(mutating: property) + MemoryLayout<spa_pod_prop>.offset(of: \.value)!
+    value.assumingMemoryBound(to: spa_pod_choice.self).pointee.body.type = SPA_CHOICE_None.rawValue
   }
 
   private func add(_ buffer: UnsafeMutablePointer<pw_buffer>) {
@@ -189,11 +224,13 @@ final class ScreenProducer {
     data[0].fd = Int64(fd)
     data[0].mapoffset = 0
     data[0].maxsize = UInt32(byteCount)
+    bufferCount += 1
     data[0].data = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
   }
 
   private func remove(_ buffer: UnsafeMutablePointer<pw_buffer>) {
     let data = buffer.pointee.buffer.pointee.datas![0]
+    bufferCount -= 1
     munmap(data.data, Int(data.maxsize))
     close(Int32(data.fd))
   }
