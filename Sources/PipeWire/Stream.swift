@@ -192,7 +192,7 @@ package final class Stream {
     unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2048) { space in
       var builder = unsafe spa_pod_builder()
       unsafe spa_pod_builder_init(&builder, space.baseAddress, UInt32(space.count))
-      let types =
+      let types: Int32 =
         format?.modifier == nil
         ? 1 << SPA_DATA_MemFd.rawValue | 1 << SPA_DATA_MemPtr.rawValue
         : 1 << SPA_DATA_DmaBuf.rawValue
