@@ -117,8 +117,7 @@ final class EncodeThread: @unchecked Sendable {
     order.memory >= .rate ? lastFrame + Int64(Self.scarcity) * frameInterval : 0
   }
 
-  /// Brings the frame into the encoder, which is made or changed where the size is another one; the
-  /// frame is given back before this returns.
+  /// Brings the frame into the encoder, which is made or changed where the shape is another one.
   private func load(_ frame: consuming Frame, isHalved: Bool) throws(Failure) -> Bool {
     do throws(EncoderError) {
       let isSame = frame.shape == shape && isHalved == self.isHalved

@@ -149,7 +149,8 @@ struct EncodeTests {
   @Test("a bit rate above the level's brings a keyframe of a higher level, a lower one nothing")
   func bitrateAboveLevel() throws {
     let frames = try DrawnFrames(width: 320, height: 192)
-    let encoder = try softwareEncoder(width: 320, height: 192)
+    let encoder = try softwareEncoder(
+      width: 320, height: 192, profile: .constrainedBaseline)
     try encoder.load(frames.frame())
     _ = try encoder.encode(keyframe: false, pts: 0)
     let codec = encoder.stream.codec
