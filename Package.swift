@@ -42,7 +42,8 @@ let package = Package(
     .target(name: "CMemoryGuard"),
     .target(name: "CPixelKernels", cSettings: [.unsafeFlags(["-O3"])]),
 
-    // Rooms that both processes use.
+    // Rooms that both processes use, or the agent and its driver.
+    .target(name: "Pixels", dependencies: ["CPixelKernels"], swiftSettings: house),
     .target(name: "Wire", swiftSettings: house),
     .target(name: "Bitstream", swiftSettings: house),
     .target(name: "Posix", dependencies: ["CLinux"], swiftSettings: house),
@@ -52,7 +53,8 @@ let package = Package(
     // The software driver: all its logic, and apart from it the module that libva loads. The flags
     // of the module must not reach a test's link, so no test names it.
     .target(
-      name: "SoftwareDriver", dependencies: ["CVA", "CLinux", "Bitstream", "CPixelKernels"],
+      name: "SoftwareDriver",
+      dependencies: ["CVA", "CLinux", "Bitstream", "CPixelKernels", "Pixels"],
       swiftSettings: house),
     .target(
       name: "DriverModule", dependencies: ["CVA", "SoftwareDriver"], exclude: ["exports.map"],
@@ -69,13 +71,14 @@ let package = Package(
       linkerSettings: [.unsafeFlags(["-static-stdlib", "-nostartfiles"])]),
 
     // The agent.
-    .target(name: "PipeWire", dependencies: ["CPipeWire", "Posix"], swiftSettings: house),
+    .target(
+      name: "PipeWire", dependencies: ["CPipeWire", "CLinux", "Posix"], swiftSettings: house),
     .target(name: "VAAPI", dependencies: ["CVA", "Posix"], swiftSettings: house),
     .executableTarget(
       name: "CaptureAgent",
       dependencies: [
         "Wire", "Bitstream", "Posix", "Report", "CommandOptions", "PipeWire", "VAAPI", "CSystemd",
-        "CLinux", "CMemoryGuard", "CPixelKernels", "CVA", "SoftwareDriver",
+        "CLinux", "CMemoryGuard", "CPixelKernels", "Pixels", "CVA", "SoftwareDriver",
       ],
       swiftSettings: house),
 
@@ -113,7 +116,7 @@ let package = Package(
       name: "CaptureAgentTests",
       dependencies: [
         "CaptureAgent", "Wire", "Bitstream", "Posix", "Report", "PipeWire", "VAAPI",
-        "CPixelKernels", "CMemoryGuard", "CLinux", "TestSupport",
+        "CPixelKernels", "CMemoryGuard", "CLinux", "Pixels", "TestSupport",
       ],
       swiftSettings: tests),
     .testTarget(
@@ -123,14 +126,14 @@ let package = Package(
     .testTarget(
       name: "SoftwareDriverTests",
       dependencies: [
-        "SoftwareDriver", "Bitstream", "CPixelKernels", "CVA", "CLinux", "TestSupport",
+        "SoftwareDriver", "Bitstream", "CPixelKernels", "Pixels", "CVA", "CLinux", "TestSupport",
       ],
       swiftSettings: tests),
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
         "CaptureAgent", "PipeWire", "VAAPI", "Wire", "Bitstream", "Posix", "Report", "CPipeWire",
-        "CLinux", "TestSupport", "CaptureSupport",
+        "CLinux", "Pixels", "TestSupport", "CaptureSupport",
       ],
       swiftSettings: tests),
     .testTarget(

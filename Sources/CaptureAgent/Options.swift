@@ -1,5 +1,6 @@
 import CommandOptions
 import Glibc
+import Pixels
 import Posix
 import VAAPI
 

@@ -25,7 +25,7 @@ enum RelayLimits {
   static let waitingMessages = 256
   /// A page that has acknowledged pictures, and is sent more, does so again within this.
   static let acknowledgedWithin = Duration.seconds(4)
-  /// A reader whose socket takes nothing for this long is closed.
+  /// A reader that takes nothing for this long is closed.
   static let stuckAfter = Duration.seconds(2)
   /// Bytes the kernel may hold unsent for a reader, so that delay shows in our queue, not there.
   static let notSentBytes: Int32 = 65_536

@@ -11,6 +11,9 @@ final class Driver {
   var surfaces = ObjectTable<Surface>(kind: 3)
   var buffers = ObjectTable<DriverBuffer>(kind: 4)
   var images = ObjectTable<DriverImage>(kind: 5)
+  var processConfigs = ObjectTable<ProcessConfig>(kind: 6)
+  var processors = ObjectTable<ProcessContext>(kind: 7)
+  let processLists = ProcessLists()
   var pool = BufferPool()
   /// The last serial given to a macroblock's pixels; surfaces may serve several contexts.
   var lastSerial: UInt32 = 0
@@ -34,7 +37,8 @@ final class Driver {
 
   /// What the client holds, in words.
   var heldObjects: String {
-    "\(configs.count) configs, \(contexts.count) contexts, \(surfaces.count) surfaces, "
+    "\(configs.count + processConfigs.count) configs, "
+      + "\(contexts.count + processors.count) contexts, \(surfaces.count) surfaces, "
       + "\(buffers.count) buffers, \(images.count) images"
   }
 

@@ -20,7 +20,7 @@ func initializeDriver(_ context: VADriverContextP?, options: DriverOptions) -> V
   unsafe context.pointee.str_vendor = UnsafePointer(driver.vendor.pointer)
   unsafe context.pointee.version_major = VA_MAJOR_VERSION
   unsafe context.pointee.version_minor = VA_MINOR_VERSION
-  unsafe context.pointee.max_profiles = Int32(EncodeConfig.profiles.count)
+  unsafe context.pointee.max_profiles = Int32(EncodeConfig.profiles.count + 1)
   unsafe context.pointee.max_entrypoints = 2
   unsafe context.pointee.max_attributes = 32
   unsafe context.pointee.max_image_formats = Int32(SurfaceFormat.allCases.count)
@@ -33,6 +33,9 @@ func initializeDriver(_ context: VADriverContextP?, options: DriverOptions) -> V
   unsafe installImageCalls(in: table)
   unsafe installPictureCalls(in: table)
   unsafe installRefusals(in: table)
+  if driver.personality.processing != nil, let table = unsafe context.pointee.vtable_vpp {
+    unsafe installProcessCalls(in: table)
+  }
   if !driver.personality.hasSyncBuffer { unsafe table.pointee.vaSyncBuffer = nil }
   if !driver.personality.hasSyncSurface2 { unsafe table.pointee.vaSyncSurface2 = nil }
   return VA_STATUS_SUCCESS

@@ -26,7 +26,7 @@ struct EncodeOffer {
 /// What a client chose of an offer.
 final class EncodeConfig {
   /// The profiles that can be encoded, simplest first.
-  static let profiles = [VAProfileH264ConstrainedBaseline]
+  static let profiles = EncodeProfile.allCases.map(\.value)
   /// Samples; level 5.1 holds 4096 by 2304 of them, and no screen of today has more.
   static let largestSide = 4096
 

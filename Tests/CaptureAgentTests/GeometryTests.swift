@@ -1,4 +1,5 @@
 import PipeWire
+import Pixels
 import Testing
 
 @testable import CaptureAgent

@@ -19,10 +19,13 @@ package final class ScreenProducer {
     package var damage: [Rectangle]
     /// So many rows are drawn, the rest stay as they are in the buffer; nil: all.
     package var rows: Int?
+    /// `SPA_META_TRANSFORMATION_*`.
+    package var transformation: UInt32
 
     package init(
       color: UInt32 = 0, offset: UInt32 = 0, stride: Int32? = nil, size: UInt32? = nil,
-      chunkFlags: Int32 = 0, crop: Rectangle? = nil, damage: [Rectangle] = [], rows: Int? = nil
+      chunkFlags: Int32 = 0, crop: Rectangle? = nil, damage: [Rectangle] = [], rows: Int? = nil,
+      transformation: UInt32 = 0
     ) {
       self.color = color
       self.offset = offset
@@ -32,6 +35,7 @@ package final class ScreenProducer {
       self.crop = crop
       self.damage = damage
       self.rows = rows
+      self.transformation = transformation
     }
   }
 
@@ -49,6 +53,10 @@ package final class ScreenProducer {
   private let bufferCounts: ClosedRange<Int32>
   private var width: Int
   private var height: Int
+  /// Of the dma-bufs that it offers; memfds stand in for them.
+  private let modifiers: [UInt64]
+  /// Whether dma-bufs were agreed on.
+  private var usesDMABufs = false
   package private(set) var isStreaming = false
   package private(set) var bufferCount = 0
 
@@ -56,12 +64,14 @@ package final class ScreenProducer {
   /// is insisted on.
   package init(
     loop: Loop, remote: consuming OwnedFD, name: String, role: String, width: Int, height: Int,
-    bufferCounts: ClosedRange<Int32> = 2...16
+    bufferCounts: ClosedRange<Int32> = 2...16,
+    modifiers: [UInt64] = []
   ) throws {
     self.name = name
     self.bufferCounts = bufferCounts
     self.width = width
     self.height = height
+    self.modifiers = modifiers
     context = pw_context_new(loop.raw, nil, 0)
     core = pw_context_connect_fd(context, remote.release(), nil, 0)
     let properties = pw_properties_new_string("")
@@ -73,12 +83,11 @@ package final class ScreenProducer {
     events.initialize(to: Self.events)
     pw_stream_add_listener(stream, hook, events, Unmanaged.passUnretained(self).toOpaque())
     let flags = PW_STREAM_FLAG_DRIVER.rawValue | PW_STREAM_FLAG_ALLOC_BUFFERS.rawValue
-    try withFormat { format in
-      var format = format
+    try withFormats { formats, count in
       try check(
         pw_stream_connect(
-          stream, SPA_DIRECTION_OUTPUT, UInt32.max, pw_stream_flags(rawValue: flags), &format, 1),
-        "pw_stream_connect")
+          stream, SPA_DIRECTION_OUTPUT, UInt32.max, pw_stream_flags(rawValue: flags), formats,
+          count), "pw_stream_connect")
     }
   }
 
@@ -97,9 +106,8 @@ package final class ScreenProducer {
   package func resize(width: Int, height: Int) throws {
     self.width = width
     self.height = height
-    try withFormat { format in
-      var format = format
-      try check(pw_stream_update_params(stream, &format, 1), "pw_stream_update_params")
+    try withFormats { formats, count in
+      try check(pw_stream_update_params(stream, formats, count), "pw_stream_update_params")
     }
   }
 
@@ -133,6 +141,11 @@ package final class ScreenProducer {
       crop.pointee.region = spa_region(
         picture.crop ?? Rectangle(x: 0, y: 0, width: width, height: height))
     }
+    if let transform = meta(
+      SPA_META_VideoTransform, of: buffer, as: spa_meta_videotransform.self)
+    {
+      transform.pointee.transform = picture.transformation
+    }
     if let damage = meta(SPA_META_VideoDamage, of: buffer, as: spa_meta_region.self) {
       for (index, region) in picture.damage.enumerated() {
         damage[index].region = spa_region(region)
@@ -141,15 +154,31 @@ package final class ScreenProducer {
     }
   }
 
-  private func withFormat(_ body: (UnsafePointer<spa_pod>?) throws -> Void) throws {
-    try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { space in
+  /// One for each modifier, then one for memory that anyone can map.
+  private func withFormats(
+    _ body: (UnsafeMutablePointer<UnsafePointer<spa_pod>?>, UInt32) throws -> Void
+  ) throws {
+    try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4096) { space in
       var builder = spa_pod_builder()
       spa_pod_builder_init(&builder, space.baseAddress, UInt32(space.count))
       var info = spa_video_info_raw()
       info.format = SPA_VIDEO_FORMAT_BGRx
       info.size = spa_rectangle(width: UInt32(width), height: UInt32(height))
       info.framerate = spa_fraction(num: 30, denom: 1)
-      try body(spa_format_video_raw_build(&builder, SPA_PARAM_EnumFormat.rawValue, &info))
+      var formats: [UnsafePointer<spa_pod>?] = modifiers.map { modifier in
+        var device = info
+        device.modifier = modifier
+        device.flags = SPA_VIDEO_FLAG_MODIFIER.rawValue
+        let format = UnsafePointer(
+          spa_format_video_raw_build(&builder, SPA_PARAM_EnumFormat.rawValue, &device))
+        // Who knows no modifiers is to pass over it.
+        let property = spa_pod_find_prop(format, nil, SPA_FORMAT_VIDEO_modifier.rawValue)
+        UnsafeMutablePointer(mutating: property!).pointee.flags |= UInt32(
+          SPA_POD_PROP_FLAG_MANDATORY)
+        return format
+      }
+      formats.append(spa_format_video_raw_build(&builder, SPA_PARAM_EnumFormat.rawValue, &info))
+      try body(&formats, UInt32(formats.count))
     }
   }
 
@@ -159,15 +188,18 @@ package final class ScreenProducer {
       spa_pod_builder_init(&builder, space.baseAddress, UInt32(space.count))
       var wish = ph_buffer_wish(
         count: max(8, bufferCounts.lowerBound), min_count: bufferCounts.lowerBound,
-        max_count: bufferCounts.upperBound, data_types: 1 << Int32(SPA_DATA_MemFd.rawValue))
+        max_count: bufferCounts.upperBound,
+        data_types: 1 << Int32((usesDMABufs ? SPA_DATA_DmaBuf : SPA_DATA_MemFd).rawValue))
       let region = Int32(MemoryLayout<spa_meta_region>.size)
       let header = Int32(MemoryLayout<spa_meta_header>.size)
+      let transform = Int32(MemoryLayout<spa_meta_videotransform>.size)
       let buffers = ph_build_buffers(&builder, &wish)
       if bufferCounts.count == 1 { insist(buffers) }
       var params = [
         buffers,
         ph_build_meta(&builder, SPA_META_Header.rawValue, header, header),
         ph_build_meta(&builder, SPA_META_VideoCrop.rawValue, region, region),
+        ph_build_meta(&builder, SPA_META_VideoTransform.rawValue, transform, transform),
         ph_build_meta(&builder, SPA_META_VideoDamage.rawValue, 4 * region, region),
       ]
       pw_stream_update_params(stream, &params, UInt32(params.count))
@@ -187,7 +219,7 @@ package final class ScreenProducer {
     let fd = memfd_create("screen", UInt32(MFD_CLOEXEC))
     ftruncate(fd, byteCount)
     let data = buffer.pointee.buffer.pointee.datas!
-    data[0].type = SPA_DATA_MemFd.rawValue
+    data[0].type = (usesDMABufs ? SPA_DATA_DmaBuf : SPA_DATA_MemFd).rawValue
     data[0].flags = UInt32(SPA_DATA_FLAG_READWRITE)
     data[0].fd = Int64(fd)
     data[0].mapoffset = 0
@@ -210,7 +242,9 @@ package final class ScreenProducer {
       producer(context).isStreaming = state == PW_STREAM_STATE_STREAMING
     }
     events.param_changed = { context, id, param in
-      if id == SPA_PARAM_Format.rawValue, param != nil { producer(context).askForBuffers() }
+      guard id == SPA_PARAM_Format.rawValue, let param else { return }
+      producer(context).usesDMABufs = ph_has_modifier(param)
+      producer(context).askForBuffers()
     }
     events.add_buffer = { context, buffer in producer(context).add(buffer!) }
     events.remove_buffer = { context, buffer in producer(context).remove(buffer!) }

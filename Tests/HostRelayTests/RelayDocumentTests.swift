@@ -34,11 +34,11 @@ import Wire
       "| reader behind, soft | \(seconds(limits.softDelay)) s |",
       "| reader behind, hard | \(seconds(limits.hardDelay)) s or \(limits.hardBytes) bytes |",
       "| messages that wait | \(limits.waitingMessages) |",
-      "| socket takes nothing | \(seconds(limits.stuckAfter)) s, looked at each"
+      "| reader takes nothing | \(seconds(limits.stuckAfter)) s, looked at each"
         + " \(seconds(limits.readerTick)) s |",
       "| what slow readers lost | each \(seconds(limits.dropLogInterval)) s at most |",
       "| unsent bytes in the kernel | \(limits.notSentBytes) bytes |",
-      "| unacknowledged | \(seconds(limits.userTimeout)) s |",
+      "| unacknowledged | \(seconds(limits.userTimeout)) s, off loopback |",
       "| consumers | \(limits.consumers) a port |", "has \(limits.reservedPlaces) places more",
       "| not yet heard | \(limits.ungreeted) a port, \(limits.ungreetedOfAddress) an address off"
         + " loopback, \(seconds(WireLimits.greetingTime)) s each |",

@@ -26,6 +26,7 @@ final class DriverClient {
 
   init(
     mode: EncodeMode = .lossy, width: Int, height: Int,
+    profile: VAProfile = VAProfileH264ConstrainedBaseline,
     entrypoint: VAEntrypoint = VAEntrypointEncSlice, rateControl: Int32 = VA_RC_CQP,
     promisedHeaders: UInt32 = 0, codedBytes: Int? = nil,
     options change: (inout DriverOptions) -> Void = { _ in }
@@ -46,7 +47,7 @@ final class DriverClient {
     ]
     try check(
       vaCreateConfig(
-        va, VAProfileH264ConstrainedBaseline, entrypoint, &attributes,
+        va, profile, entrypoint, &attributes,
         Int32(attributes.count), &config))
     try check(
       vaCreateSurfaces(

@@ -9,6 +9,7 @@ final class DriverDisplay {
   let display: VADisplay
   private let context: VADriverContextP
   private let table = UnsafeMutablePointer<VADriverVTable>.allocate(capacity: 1)
+  private let processTable = UnsafeMutablePointer<VADriverVTableVPP>.allocate(capacity: 1)
 
   init(options: DriverOptions = DriverOptions()) throws {
     let raw = try #require(va_newDisplayContext())
@@ -17,6 +18,8 @@ final class DriverDisplay {
     context = try #require(va_newDriverContext(raw))
     table.initialize(to: VADriverVTable())
     context.pointee.vtable = table
+    processTable.initialize(to: VADriverVTableVPP())
+    context.pointee.vtable_vpp = processTable
     try check(initializeDriver(context, options: options))
   }
 
@@ -24,6 +27,7 @@ final class DriverDisplay {
     _ = table.pointee.vaTerminate(context)
     free(context)
     table.deallocate()
+    processTable.deallocate()
     free(display)
   }
 

@@ -3,3 +3,4 @@
 #include "convert.h"
 #include "encode_kernels.h"
 #include "geometry.h"
+#include "process.h"

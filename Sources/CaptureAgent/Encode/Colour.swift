@@ -1,6 +1,7 @@
 import Bitstream
 import CPixelKernels
 import PipeWire
+import Pixels
 
 /// Which standard RGB becomes YCbCr by, always of limited range: the values of `--color`.
 enum Colour: String, CaseIterable, Sendable {

@@ -1,5 +1,6 @@
 import CPixelKernels
 import PipeWire
+import Pixels
 import VAAPI
 
 /// Writes frames into an encoder's input as NV12 of limited range: turned, scaled and coloured as the

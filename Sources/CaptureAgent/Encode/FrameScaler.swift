@@ -1,5 +1,6 @@
 import CPixelKernels
 import PipeWire
+import Pixels
 
 /// Scales a frame a band of rows at a time; it holds one band and one row of sums.
 final class FrameScaler {

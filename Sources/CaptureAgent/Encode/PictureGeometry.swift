@@ -1,4 +1,5 @@
 import PipeWire
+import Pixels
 
 /// What comes from the screen's source, as far as pictures depend on it.
 struct FrameShape: Equatable, Sendable {

@@ -37,13 +37,15 @@ final class Stream {
     reader.needsKeyframe = { [weak self] in _ = self?.requestKeyframe?(.behind) }
     if let head { reader.put(head, now: now) }
     if isSuspended {
-      reader.start(with: cache.packets.isEmpty ? cache.keyframe.map { [$0] } ?? [] : cache.packets)
+      reader.start(
+        with: cache.packets.isEmpty ? cache.keyframe.map { [$0] } ?? [] : cache.packets,
+        now: now)
     } else if let time = cache.keyframeTime, now - time <= RelayLimits.freshKeyframe {
-      reader.start(with: cache.packets)
+      reader.start(with: cache.packets, now: now)
     } else if requestKeyframe?(.join) == true {
       joiners[ObjectIdentifier(reader)] = now
     } else {
-      reader.start(with: cache.packets)
+      reader.start(with: cache.packets, now: now)
     }
     audienceChanged?()
   }
@@ -72,7 +74,7 @@ final class Stream {
     guard !joiners.isEmpty, !cache.packets.isEmpty else { return }
     for (identifier, since) in joiners where now - since >= RelayLimits.joinerPatience {
       joiners[identifier] = nil
-      readers[identifier]?.start(with: cache.packets)
+      readers[identifier]?.start(with: cache.packets, now: now)
     }
   }
 

@@ -14,13 +14,12 @@ final class LiveConnection {
 
   /// Takes over a socket whose request has been read.
   init(_ socket: consuming OwnedFD, name: String, loop: EventLoop, now: Moment) throws(UVError) {
-    stream = try TCPStream(on: loop, inputBytes: 1024)
-    pump = PacketPump(Reader(name: name), to: stream, now: now)
+    stream = try TCPStream(on: loop)
     do { try stream.open(socket) } catch {
-      pump.stop()
       stream.close()
       throw error
     }
+    pump = PacketPump(Reader(name: name), to: stream, now: now)
   }
 
   /// Sends the answer; a stream is joined behind its head.

@@ -2,16 +2,18 @@ import CWebSockets
 
 /// Moves packets from a reader to a connection of libwebsockets, which says when its socket takes
 /// some. What waits stays in the reader, where it can be dropped.
-@safe final class SocketPump {
+@safe final class SocketPump: PacketSink {
   let reader: Reader
   /// When something was given to the socket last.
   private(set) var lastSent: Moment
+  /// lws was asked for the socket, and has not given it yet.
+  private(set) var isBlocked = false
 
   private let wsi: OpaquePointer
   private let how: lws_write_protocol
   private var progress: ProgressWatch
-  /// lws was asked for the socket, and has not given it yet.
-  private(set) var isBlocked = false
+  /// Goes out before what waits in the reader.
+  private var offered: Packet?
 
   /// `wsi` lives until `stop`. Each packet is written as `how` says.
   init(_ reader: Reader, to wsi: OpaquePointer, as how: lws_write_protocol, now: Moment) {
@@ -20,7 +22,12 @@ import CWebSockets
     self.how = how
     lastSent = now
     progress = ProgressWatch(now: now)
-    reader.wake = { [unowned self] in want() }
+    reader.sink = self
+  }
+
+  func offer(_ packet: Packet, now: Moment) {
+    offered = packet
+    want()
   }
 
   /// Asks lws for the socket.
@@ -32,7 +39,7 @@ import CWebSockets
   /// The socket takes bytes. Returns false when it is broken.
   func write() -> Bool {
     isBlocked = false
-    while let packet = reader.take() {
+    while let packet = offered.take() ?? reader.take() {
       let bytes = unsafe packet.bytes.writable
       let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
       guard unsafe lws_write(wsi, start, bytes.count, how) >= 0 else { return false }
@@ -45,16 +52,17 @@ import CWebSockets
     return true
   }
 
-  /// Whether the socket has taken nothing for too long.
+  /// Whether the browser has taken nothing for too long.
   func isStuck(now: Moment) -> Bool {
-    let acknowledged =
-      unsafe isBlocked ? ConnectionState(of: lws_get_socket_fd(wsi)).acknowledgedBytes : 0
-    return progress.isStuck(acknowledged: acknowledged, hasWaiting: isBlocked, now: now)
+    let taken =
+      unsafe isBlocked ? ConnectionProgress.takenBytes(of: lws_get_socket_fd(wsi)) : 0
+    return progress.isStuck(taken: taken, hasWaiting: isBlocked, now: now)
   }
 
   /// Gives nothing more to the socket.
   func stop() {
-    reader.wake = nil
+    reader.sink = nil
     reader.overflowed = nil
+    offered = nil
   }
 }

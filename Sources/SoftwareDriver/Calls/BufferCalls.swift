@@ -4,8 +4,12 @@ internal import CVA
 func installBufferCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
   unsafe table.pointee.vaCreateBuffer = { context, owner, type, size, count, data, id in
     unsafe answer(context, "vaCreateBuffer") { driver throws(DriverError) in
-      guard driver.contexts[owner] != nil else { throw .invalidContext }
-      try checkBufferType(type)
+      if driver.processors[owner] != nil {
+        guard type == VAProcPipelineParameterBufferType else { throw .unsupportedBuffer }
+      } else {
+        guard driver.contexts[owner] != nil else { throw .invalidContext }
+        try checkBufferType(type)
+      }
       let buffer = try driver.pool.take(
         type: type, elementSize: Int(size), elementCount: Int(count))
       if let data = unsafe data {

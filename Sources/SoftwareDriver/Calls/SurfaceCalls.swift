@@ -39,9 +39,11 @@ func installSurfaceCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
   }
   unsafe table.pointee.vaQuerySurfaceAttributes = { context, config, list, count in
     unsafe answer(context, "vaQuerySurfaceAttributes") { driver throws(DriverError) in
-      guard driver.configs[config] != nil else { throw .invalidConfig }
+      let isProcessing = driver.processConfigs[config] != nil
+      guard isProcessing || driver.configs[config] != nil else { throw .invalidConfig }
       guard let count = unsafe count else { throw .invalidParameter }
-      let offered = unsafe driver.surfaceAttributes(formats: [.nv12])
+      let offered = unsafe driver.surfaceAttributes(
+        formats: isProcessing ? SurfaceFormat.allCases : [.nv12])
       if let list = unsafe list {
         guard unsafe Int(count.pointee) >= offered.count else {
           unsafe count.pointee = UInt32(offered.count)
@@ -89,7 +91,7 @@ func installSurfaceCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
 extension Driver {
   /// Whether a picture was begun on the surface and not ended.
   fileprivate func isTarget(_ surface: Surface) -> Bool {
-    contexts.contains { $0.target === surface }
+    contexts.contains { $0.target === surface } || processors.contains { $0.target === surface }
   }
 
   fileprivate func createSurfaces(

@@ -1,14 +1,14 @@
 internal import CPixelKernels
 
 extension PictureEncoder {
-  /// A CAVLC macroblock of more bits than this is not allowed (clause A.3.1); I_PCM has 384 bytes.
+  /// A macroblock of more bits than this is not allowed (clause A.3.1); I_PCM has 384 bytes.
   private static let largestMacroblockBits = 3200
 
   /// Slice data of intra, inter and skipped macroblocks, and the deblocked reconstruction.
   mutating func encodeLossy(
     _ job: borrowing PictureJob, plan: inout PicturePlan, into sink: inout BitSink
   ) {
-    beginSlice(of: job)
+    beginSlice(of: job, into: &sink)
     for row in 0..<rows {
       let job = job.around(row: row)
       for column in 0..<columns {
@@ -20,7 +20,7 @@ extension PictureEncoder {
       if sink.hasOverflowed { return }
     }
     deblockRow(job.around(row: rows - 1), row: rows - 1)
-    if skipRun > 0 { sink.putUE(skipRun) }
+    endSlice(into: &sink)
   }
 
   private mutating func codeMacroblock(
@@ -29,21 +29,21 @@ extension PictureEncoder {
   ) {
     let index = row &* columns &+ column
     guard let reference = job.reference else {
-      let before = sink.bitCount
+      let before = bitCount(in: sink)
       let qp = plan.qp
       bounded(job, column: column, row: row, into: &sink) { encoder, sink in
         encoder.codeIntra(job, qp: qp, column: column, row: row, into: &sink)
       }
-      plan.noteChanged(bits: sink.bitCount &- before, detail: details[index])
+      plan.noteChanged(bits: bitCount(in: sink) &- before, detail: details[index])
       job.memory.qualities[index] = UInt8(plan.qp)
       return
     }
     if job.memory.hashes[index] == reference.memory.hashes[index] {
       codeUnchanged(job, reference, &plan, column: column, row: row, into: &sink)
     } else {
-      let before = sink.bitCount
+      let before = bitCount(in: sink)
       codeChanged(job, reference, qp: plan.qp, column: column, row: row, into: &sink)
-      plan.noteChanged(bits: sink.bitCount &- before, detail: details[index])
+      plan.noteChanged(bits: bitCount(in: sink) &- before, detail: details[index])
     }
   }
 
@@ -57,14 +57,14 @@ extension PictureEncoder {
     if Int(quality) > plan.stillQP, plan.refinementBits > 0 {
       let distance = macroblockSSD(job, reference, column: column, row: row)
       if distance > goodEnough(qp: plan.stillQP) {
-        let before = sink.bitCount
+        let before = bitCount(in: sink)
         let qp = plan.stillQP
         bounded(job, column: column, row: row, into: &sink) { encoder, sink in
           let decided = encoder.decideInter(
             job, reference, motion: .zero, column: column, row: row, qp: qp, set: 0)
           encoder.finish(decided, job, column: column, row: row, into: &sink)
         }
-        plan.refinementBits &-= sink.bitCount &- before
+        plan.refinementBits &-= bitCount(in: sink) &- before
         job.memory.qualities[index] = UInt8(qp)
         return
       }
@@ -144,15 +144,12 @@ extension PictureEncoder {
     _ job: borrowing PictureJob, column: Int, row: Int, into sink: inout BitSink,
     _ code: (inout PictureEncoder, inout BitSink) -> Void
   ) {
-    let before = sink
-    let run = skipRun
-    let qp = lastQP
+    let start = mark(sink)
+    let before = bitCount(in: sink)
     renewSerial(of: row &* columns &+ column, in: job)
     code(&self, &sink)
-    guard sink.bitCount &- before.bitCount > Self.largestMacroblockBits else { return }
-    sink = before
-    skipRun = run
-    lastQP = qp
+    guard bitCount(in: sink) &- before > Self.largestMacroblockBits else { return }
+    rewind(to: start, &sink)
     codePCM(job, column: column, row: row, into: &sink)
   }
 }

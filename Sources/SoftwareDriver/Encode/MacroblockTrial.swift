@@ -59,7 +59,8 @@ extension PictureEncoder {
       work.kept.pointer(at: 256), 16)
   }
 
-  /// Writes the macroblock where it would stand, and takes that back.
+  /// Writes the macroblock where it would stand, and takes that back: in CAVLC even where CABAC will
+  /// write it, as that is near enough and much less work.
   private mutating func cost(
     of decided: DecidedMacroblock, _ job: borrowing PictureJob, column: Int, row: Int,
     at sink: BitSink
@@ -67,7 +68,7 @@ extension PictureEncoder {
     let run = skipRun
     let qp = lastQP
     var written = sink
-    write(decided, job, column: column, row: row, into: &written)
+    writeCAVLC(decided, job, column: column, row: row, into: &written)
     skipRun = run
     lastQP = qp
     let distance = unsafe porthole_macroblock_ssd(

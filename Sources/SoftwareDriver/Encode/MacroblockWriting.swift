@@ -22,7 +22,7 @@ extension PictureEncoder {
   /// Writes a macroblock, or counts it to the skipped ones. Answers its luma blocks with levels, DC
   /// levels of Intra_16x16 aside.
   @discardableResult
-  mutating func write(
+  mutating func writeCAVLC(
     _ decided: DecidedMacroblock, _ job: borrowing PictureJob, column: Int, row: Int,
     into sink: inout BitSink
   ) -> UInt16 {
@@ -41,10 +41,12 @@ extension PictureEncoder {
       sink.putSE(4 &* (Int(motion.x) &- Int(predicted.x)))
       sink.putSE(4 &* (Int(motion.y) &- Int(predicted.y)))
       sink.putUE(Int(interPatternCodes[pattern]))
+      if job.saysTransformSize, decided.lumaPattern != 0 { sink.put(0, bits: 1) }
       if pattern != 0 { putQPDelta(to: decided.qp, into: &sink) }
     case .intra4x4:
       putSkipRun(job, into: &sink)
       putIntraType(0, job, into: &sink)
+      if job.saysTransformSize { sink.put(0, bits: 1) }
       for index in 0..<16 {
         let code = work.modeCodes[16 &* decided.set &+ index]
         if code == Self.likelyModeCode {
@@ -81,13 +83,8 @@ extension PictureEncoder {
     skipRun = 0
   }
 
-  /// mb_qp_delta, modulo 52 (clause 7.4.5).
-  mutating func putQPDelta(to qp: Int, into sink: inout BitSink) {
-    var delta = qp - lastQP
-    if delta > 25 { delta -= 52 }
-    if delta < -26 { delta += 52 }
-    sink.putSE(delta)
-    lastQP = qp
+  private mutating func putQPDelta(to qp: Int, into sink: inout BitSink) {
+    sink.putSE(takeQPDelta(to: qp))
   }
 
   /// The 16 levels that Intra_16x16 codes first.
@@ -191,13 +188,13 @@ extension PictureEncoder {
     }
   }
 
-  @inline(__always) private func setCount(column: Int, row: Int, at block: Int, to count: Int) {
+  @inline(__always) func setCount(column: Int, row: Int, at block: Int, to count: Int) {
     counts[(row &* columns &+ column) &* Self.countsPerMacroblock &+ block] =
       UInt8(truncatingIfNeeded: count)
   }
 
   /// Blocks outside the pattern count no levels.
-  @inline(__always) private func clearCounts(column: Int, row: Int) {
+  @inline(__always) func clearCounts(column: Int, row: Int) {
     let start = (row &* columns &+ column) &* Self.countsPerMacroblock
     unsafe UnsafeMutableRawPointer(counts.pointer(at: start)).initializeMemory(
       as: UInt8.self, repeating: 0, count: Self.countsPerMacroblock)

@@ -31,6 +31,19 @@ struct Personality: Equatable {
     var isListed = true
   }
 
+  /// What the video processor does; nil where there is none.
+  var processing: Processing? = Processing()
+
+  struct Processing: Equatable {
+    var rotates = true
+    var mirrors = true
+    var colour = Colour.asAsked
+
+    /// By which standard RGB becomes NV12: the one of the output, always BT.709, or the one that the
+    /// client says the input has.
+    enum Colour { case asAsked, bt709, ofInput }
+  }
+
   /// Where the headers come from that the client does not bring.
   enum HeaderStyle {
     /// From its parameter structures.
@@ -82,16 +95,19 @@ extension Personality {
       $0.packedHeaders = []
       $0.headers = .mesa22
       $0.hasSyncSurface2 = false
+      $0.processing = Processing(rotates: false, mirrors: false, colour: .bt709)
     },
     // Mesa 24: parameter sets are taken, slice headers are not.
     "amd-24": {
       $0.entrypoints = [VAEntrypointEncSlice]
       $0.packedHeaders = .sequence
+      $0.processing?.colour = .ofInput
     },
     // Mesa 25, which writes no slice header of its own.
     "amd-new": {
       $0.entrypoints = [VAEntrypointEncSlice]
       $0.headers = .needsSlice
+      $0.processing?.colour = .ofInput
     },
     // Drivers older than VA-API 1.9.
     "sync-old": {
@@ -100,6 +116,9 @@ extension Personality {
     },
     // i965 takes no DRM_PRIME_2 at all.
     "no-import": { $0.imports = nil },
+    "no-processor": { $0.processing = nil },
+    "no-rotation": { $0.processing?.rotates = false },
+    "no-mirror": { $0.processing?.mirrors = false },
     "segments": { $0.splitsSegments = true },
     "no-derive": { $0.derivesImages = false },
     // A driver built without encoders lists profiles, and nothing but decoding for them.

@@ -10,13 +10,18 @@ struct CheckedPicture {
   let reconstruction: Surface
   let reference: Surface?
   let codedBuffer: DriverBuffer
+  let profile: EncodeProfile
+  /// Whether the slice's macroblocks say the size of their transform.
+  let saysTransformSize: Bool
 
   init(context: EncodeContext, source: Surface, in driver: Driver) throws(DriverError) {
+    guard let profile = EncodeProfile(context.config.profile) else { throw .invalidParameter }
     guard let sequence = context.sequence, let picture = context.request.picture,
       let slice = context.request.slice, !context.request.headers.isIncomplete
     else { throw .invalidParameter }
     try Self.check(sequence, context: context)
-    try Self.check(picture, hasNewSequence: context.request.hasNewSequence)
+    try Self.check(
+      picture, profile: profile, hasNewSequence: context.request.hasNewSequence)
     try Self.checkOrder(sequence, picture, slice)
     try Self.check(slice, picture: picture, macroblockCount: context.columns * context.rows)
     guard let reconstruction = driver.surfaces[picture.CurrPic.picture_id],
@@ -35,6 +40,11 @@ struct CheckedPicture {
     self.source = source
     self.reconstruction = reconstruction
     self.codedBuffer = codedBuffer
+    self.profile = profile
+    // Mesa's own PPS has no 8x8 transform, whatever the client wants.
+    saysTransformSize =
+      unsafe picture.pic_fields.bits.transform_8x8_mode_flag == 1
+      && context.config.personality.headers != .mesa22
     reference =
       slice.slice_type == 0
       ? try Self.reference(of: slice, picture, not: reconstruction, source, in: driver) : nil
@@ -66,11 +76,20 @@ struct CheckedPicture {
   }
 
   private static func check(
-    _ picture: VAEncPictureParameterBufferH264, hasNewSequence: Bool
+    _ picture: VAEncPictureParameterBufferH264, profile: EncodeProfile, hasNewSequence: Bool
   ) throws(DriverError) {
     let fields = unsafe picture.pic_fields.bits
-    guard fields.entropy_coding_mode_flag == 0, fields.transform_8x8_mode_flag == 0,
-      fields.weighted_pred_flag == 0, fields.pic_scaling_matrix_present_flag == 0,
+    guard fields.entropy_coding_mode_flag == 0 || profile.hasCABAC else {
+      throw .invalidParameter.because("CABAC in a profile that has none")
+    }
+    guard fields.transform_8x8_mode_flag == 0 || profile.has8x8Transform else {
+      throw .invalidParameter.because("8x8 transforms in a profile that has none")
+    }
+    guard
+      fields.transform_8x8_mode_flag == 0
+        || picture.second_chroma_qp_index_offset == picture.chroma_qp_index_offset
+    else { throw .invalidParameter.because("a QP of Cr that is not Cb's") }
+    guard fields.weighted_pred_flag == 0, fields.pic_scaling_matrix_present_flag == 0,
       (-12...12).contains(picture.chroma_qp_index_offset)
     else { throw .invalidParameter }
     guard fields.idr_pic_flag == 0 || (hasNewSequence && picture.frame_num == 0) else {
@@ -102,7 +121,7 @@ struct CheckedPicture {
     let isIDR = unsafe picture.pic_fields.bits.idr_pic_flag == 1
     guard slice.macroblock_address == 0, slice.num_macroblocks == macroblockCount,
       slice.slice_type == 2 || (slice.slice_type == 0 && !isIDR),
-      slice.disable_deblocking_filter_idc <= 2,
+      slice.disable_deblocking_filter_idc <= 2, slice.cabac_init_idc <= 2,
       (-6...6).contains(slice.slice_alpha_c0_offset_div2),
       (-6...6).contains(slice.slice_beta_offset_div2),
       (0...51).contains(Int(picture.pic_init_qp) + Int(slice.slice_qp_delta))
@@ -169,9 +188,16 @@ extension CheckedPicture {
     return unsafe PictureJob(
       source: views.source, target: views.target, memory: memory, reference: views.reference,
       height: Int(sequence.picture_height_in_mbs) * 16, windows: needsWindows ? windows : nil,
-      sliceQP: sliceQP, chromaQPOffset: Int(picture.chroma_qp_index_offset),
+      sliceQP: sliceQP, contextKind: contextKind,
+      saysTransformSize: saysTransformSize,
+      chromaQPOffset: Int(picture.chroma_qp_index_offset),
       usesConstrainedIntra: picture.pic_fields.bits.constrained_intra_pred_flag == 1,
       deblocking: slice.disable_deblocking_filter_idc == 1 ? nil : offsets)
+  }
+
+  private var contextKind: Int? {
+    guard unsafe picture.pic_fields.bits.entropy_coding_mode_flag == 1 else { return nil }
+    return reference == nil ? 0 : 1 + Int(slice.cabac_init_idc)
   }
 
   /// Ends what `open` began.

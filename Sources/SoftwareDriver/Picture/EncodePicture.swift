@@ -25,7 +25,6 @@ extension Driver {
     case .lossy:
       meanQP = context.encodeLossy(job, into: &sink)
     }
-    sink.endUnit()
     try finish(checked, sink, meanQP: meanQP)
   }
 

@@ -83,14 +83,25 @@ extension CheckedPicture {
     let brought = try SliceHeader(
       from: &bits, nal: nal, sequence: sequenceParameterSet, picture: pictureParameterSet)
     let known = sliceHeader
-    guard bits.remaining == 0, brought.firstMacroblock == 0, brought.type == known.type,
+    guard try isEnd(&bits), brought.firstMacroblock == 0, brought.type == known.type,
       brought.parameterSetID == known.parameterSetID, brought.frameNum == known.frameNum,
-      brought.qpDelta == known.qpDelta, brought.orderLSB == known.orderLSB,
+      brought.qpDelta == known.qpDelta, brought.cabacInitIDC == known.cabacInitIDC,
+      brought.orderLSB == known.orderLSB,
       nal.type != .sliceIDR || brought.idrPictureID == known.idrPictureID,
       (brought.refCountL0 ?? pictureParameterSet.defaultRefCountL0) == 1 || reference == nil,
       brought.disableDeblocking == known.disableDeblocking,
       brought.alphaOffsetDiv2 == known.alphaOffsetDiv2,
       brought.betaOffsetDiv2 == known.betaOffsetDiv2
     else { throw .invalid("packed slice header") }
+  }
+
+  /// Whether a slice header ends here; clients may count the ones that align CABAC's data to it.
+  private func isEnd(_ bits: inout BitReader) throws(BitstreamError) -> Bool {
+    let count = bits.remaining
+    guard count > 0 else { return true }
+    guard pictureParameterSet.usesCABAC, count < 8, (bits.position + count) & 7 == 0 else {
+      return false
+    }
+    return try bits.read(bits: count) == 1 << UInt32(count) - 1
   }
 }

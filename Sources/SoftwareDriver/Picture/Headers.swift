@@ -72,6 +72,7 @@ extension CheckedPicture {
     header.idrPictureID = UInt32(slice.idr_pic_id)
     header.orderLSB = UInt32(slice.pic_order_cnt_lsb)
     header.refCountL0 = reference != nil && slice.num_ref_idx_active_override_flag == 1 ? 1 : nil
+    header.cabacInitIDC = reference == nil ? 0 : UInt32(slice.cabac_init_idc)
     header.disableDeblocking = UInt32(slice.disable_deblocking_filter_idc)
     header.alphaOffsetDiv2 = Int32(slice.slice_alpha_c0_offset_div2)
     header.betaOffsetDiv2 = Int32(slice.slice_beta_offset_div2)
@@ -82,7 +83,8 @@ extension CheckedPicture {
   var sequenceParameterSet: SequenceParameterSet {
     let fields = unsafe sequence.seq_fields.bits
     var set = SequenceParameterSet(
-      profileIDC: 66, constraintFlags: 0xc0, levelIDC: sequence.level_idc,
+      profileIDC: profile.idc, constraintFlags: profile.constraintFlags,
+      levelIDC: sequence.level_idc,
       log2MaxFrameNum: fields.log2_max_frame_num_minus4 + 4,
       pictureOrder: fields.pic_order_cnt_type == 0
         ? .lsb(log2Max: fields.log2_max_pic_order_cnt_lsb_minus4 + 4) : .decodingOrder,
@@ -118,6 +120,8 @@ extension CheckedPicture {
     set.chromaQPOffset = Int32(picture.chroma_qp_index_offset)
     set.hasDeblockingControl = fields.deblocking_filter_control_present_flag == 1
     set.usesConstrainedIntra = fields.constrained_intra_pred_flag == 1
+    set.usesCABAC = fields.entropy_coding_mode_flag == 1
+    set.uses8x8Transform = fields.transform_8x8_mode_flag == 1
     set.hasRedundantPictures = fields.redundant_pic_cnt_present_flag == 1
     return set
   }

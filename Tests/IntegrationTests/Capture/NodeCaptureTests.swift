@@ -1,5 +1,6 @@
 import CaptureSupport
 import Glibc
+import Pixels
 import Posix
 import TestSupport
 import Testing
@@ -248,8 +249,44 @@ import Testing
     }
   }
 
+  @Test func `what a picture says of its turn is undone`() throws {
+    try withScreen { scene, screen, _ in
+      for transformation in UInt32(0)..<8 {
+        let wanted = Orientation(undoing: transformation)
+        try scene.run(
+          until: "a turned frame", step: { screen.present(.init(transformation: transformation)) }
+        ) { scene.seen.last?.orientation == wanted }
+      }
+    }
+  }
+
+  @Test func `a modifier that cannot be read is dropped, down to memory that anyone can map`()
+    throws
+  {
+    let tiled: UInt64 = 1 << 56 | 1
+    try withScreen(offering: [tiled, 0], asking: [tiled, 0]) { scene, screen, _ in
+      for (number, modifier) in [tiled, 0, nil].enumerated() {
+        let color = UInt32(number + 1) << 24
+        try scene.run(until: "a frame", step: { screen.present(.init(color: color)) }) {
+          guard let last = scene.seen.last, last.modifier == modifier else { return false }
+          return last.column == (0..<200).map { color + UInt32($0 << 12) }
+        }
+        scene.source?.dropModifier(modifier)
+      }
+      #expect(scene.end == nil)
+      #expect(scene.sizes == [[320, 200]])
+    }
+  }
+
+  @Test func `a producer without dma-bufs gives memory that anyone can map`() throws {
+    try withScreen(offering: [], asking: [0]) { scene, screen, _ in
+      try scene.run(until: "a frame", step: { screen.present(.init()) }) { !scene.seen.isEmpty }
+      #expect(scene.seen[0].modifier == nil)
+    }
+  }
+
   private func withScreen(
-    buffers: ClosedRange<Int32> = 2...16,
+    buffers: ClosedRange<Int32> = 2...16, offering: [UInt64] = [], asking: [UInt64] = [],
     _ body: (CaptureScene, ScreenProducer, PipeWireDaemon) throws -> Void
   ) throws {
     try withTestDirectory { directory in
@@ -257,8 +294,8 @@ import Testing
       let scene = try CaptureScene()
       let screen = try ScreenProducer(
         loop: scene.loop, remote: daemon.connect(), name: "test-screen", role: "Screen",
-        width: 320, height: 200, bufferCounts: buffers)
-      try scene.start(node: "test-screen", of: daemon)
+        width: 320, height: 200, bufferCounts: buffers, modifiers: offering)
+      try scene.start(node: "test-screen", of: daemon, modifiers: asking)
       try body(scene, screen, daemon)
       scene.stop()
     }

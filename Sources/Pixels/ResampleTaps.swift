@@ -1,15 +1,15 @@
 /// Of which pixels each scaled pixel is made along one axis: a smaller picture's of all that it covers,
 /// a larger one's of the two nearest.
-struct ResampleTaps {
+package struct ResampleTaps {
   /// Pixels for each scaled one, one after the other.
-  let count: Int
+  package let count: Int
   /// The first of them, for each scaled pixel.
-  let first: [UInt32]
+  package let first: [UInt32]
   /// `count` weights for each scaled pixel, which sum to 256.
-  let weights: [UInt16]
+  package let weights: [UInt16]
 
   /// From `side` to `scaled` pixels.
-  init(from side: Int, to scaled: Int) {
+  package init(from side: Int, to scaled: Int) {
     let ratio = Double(side) / Double(scaled)
     count = min(side, side > scaled ? Int(ratio.rounded(.up)) + 1 : side < scaled ? 2 : 1)
     var first: [UInt32] = []
@@ -43,7 +43,7 @@ struct ResampleTaps {
   }
 
   /// The pixels that the scaled ones of `range` are made of.
-  func sources(of range: Range<Int>) -> Range<Int> {
+  package func sources(of range: Range<Int>) -> Range<Int> {
     Int(first[range.lowerBound])..<Int(first[range.upperBound - 1]) + count
   }
 }
