@@ -165,6 +165,33 @@ void porthole_inverse_luma(uint8_t *target, ptrdiff_t stride, const uint8_t *pre
   }
 }
 
+BODY i16x8 load4(const uint8_t *bytes) {
+  u8x8 value = {0};
+  memcpy(&value, bytes, 4);
+  return __builtin_convertvector(value, i16x8);
+}
+
+int porthole_code_4x4(const uint8_t *source, ptrdiff_t stride, uint8_t *target,
+                      ptrdiff_t target_stride, const uint8_t prediction[16],
+                      const struct porthole_quantizer *quantizer, int16_t levels[16]) {
+  int16_t unused[16];
+  struct pair in;
+  for (int row = 0; row < 4; row++)
+    in.row[row] = load4(source + row * stride) - load4(prediction + 4 * row);
+  in = forward_columns(transposed(forward_columns(in)));
+  if (!quantize_pair(in, quantizer, levels, unused, NULL, NULL)) {
+    for (int row = 0; row < 4; row++) memcpy(target + row * target_stride, prediction + 4 * row, 4);
+    return 0;
+  }
+  struct pair residual = restore_pair(quantizer, levels, unused, NULL, NULL);
+  for (int row = 0; row < 4; row++) {
+    i16x8 sum = residual.row[row] + load4(prediction + 4 * row);
+    u8x8 bytes = __builtin_convertvector(clipped(sum), u8x8);
+    memcpy(target + row * target_stride, &bytes, 4);
+  }
+  return 1;
+}
+
 BODY i16x8 component(const uint8_t *bytes, int index) {
   u8x16 value;
   memcpy(&value, bytes, 16);

@@ -8,7 +8,8 @@ struct RenderNode: ~Copyable {
   init(path: String) throws(VAError) {
     descriptor = unsafe Glibc.open(path, O_RDWR | O_CLOEXEC)
     if descriptor < 0 {
-      throw .unavailable("\(path): \(unsafe String(cString: strerror(errno)))")
+      let hint = errno == EACCES ? " (add the user to the group render)" : ""
+      throw .unavailable("\(path): \(unsafe String(cString: strerror(errno)))\(hint)")
     }
   }
 
@@ -52,7 +53,7 @@ extension Display {
       do {
         let display = try renderNodeDisplay(path: path)
         if good(display) { return display }
-        reasons.append("\(path): \(display.vendor) does not encode H.264")
+        reasons.append("\(path): \(display.missingEncoder)")
       } catch {
         reasons.append("\(error)")
       }

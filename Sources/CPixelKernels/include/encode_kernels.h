@@ -50,6 +50,10 @@ void porthole_inverse_luma(uint8_t *target, ptrdiff_t stride, const uint8_t *pre
                            ptrdiff_t prediction_stride,
                            const struct porthole_quantizer *quantizer, const int16_t levels[256],
                            const int16_t *dc, uint32_t blocks);
+/// One 4x4 block of that kind, its prediction 4 bytes a row; answers whether a level is other than 0.
+int porthole_code_4x4(const uint8_t *source, ptrdiff_t stride, uint8_t *target,
+                      ptrdiff_t target_stride, const uint8_t prediction[16],
+                      const struct porthole_quantizer *quantizer, int16_t levels[16]);
 /// The same for chroma: four blocks of Cb, four of Cr; DC is always apart.
 uint32_t porthole_forward_chroma(const uint8_t *source, ptrdiff_t stride,
                                  const uint8_t *prediction, ptrdiff_t prediction_stride,
@@ -70,10 +74,16 @@ int porthole_chroma_dc(int16_t dc[4], const struct porthole_quantizer *quantizer
 uint32_t porthole_zigzag(const int16_t block[16], int16_t ordered[16]);
 
 /// Where an intra macroblock may look.
-enum { PORTHOLE_LEFT = 1, PORTHOLE_ABOVE = 2, PORTHOLE_CORNER = 4 };
+enum { PORTHOLE_LEFT = 1, PORTHOLE_ABOVE = 2, PORTHOLE_CORNER = 4, PORTHOLE_ABOVE_RIGHT = 8 };
 /// Intra_16x16 prediction of mode 0 to 3 (table 8-4) from the samples around `target`, 16 a row.
 void porthole_intra_luma(const uint8_t *target, ptrdiff_t stride, int mode, int available,
                          uint8_t prediction[256]);
+/// Finds the mode of table 8-2 whose Intra_4x4 prediction from the samples around `target` is nearest
+/// to `source`, by transformed differences and by `bit_cost` for each of its bits: one for the
+/// `likely` mode, four for others. Answers the cost.
+uint32_t porthole_choose_intra_4x4(const uint8_t *source, ptrdiff_t stride, const uint8_t *target,
+                                   ptrdiff_t target_stride, int available, int likely,
+                                   uint32_t bit_cost, uint8_t prediction[16], int *mode);
 /// Intra chroma prediction of mode 0 to 3 (table 8-5), Cb and Cr interleaved, 16 bytes a row.
 void porthole_intra_chroma(const uint8_t *target, ptrdiff_t stride, int mode, int available,
                            uint8_t prediction[128]);

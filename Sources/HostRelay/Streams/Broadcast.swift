@@ -20,6 +20,8 @@ final class Broadcast {
   let packets = Stream()
   /// The screen as MPEG-TS.
   let container: ContainerOutput
+  /// The screen as fragmented MP4.
+  let fragments = FragmentOutput()
   /// Sends to the agent, if there is one.
   var tell: ((Message) -> Void)?
   /// The first picture of an agent has come.
@@ -43,6 +45,9 @@ final class Broadcast {
     var lastPacket: Moment?
   }
 
+  /// Every form of it.
+  var streams: [Stream] { [packets, container.stream, fragments.stream] }
+
   private let hold: Duration?
   /// Sessions that are over: an agent that was away may still name one.
   private var ended: [UInt64] = []
@@ -60,7 +65,7 @@ final class Broadcast {
     self.hold = hold
     session = Session(hold: hold)
     container = try ContainerOutput()
-    for stream in [packets, container.stream] {
+    for stream in streams {
       stream.requestKeyframe = { [weak self] in
         self?.askForKeyframe($0, isServed: $1) ?? false
       }
@@ -137,8 +142,9 @@ final class Broadcast {
     let kind: Packet.Kind = isSound ? .sound : isKeyframe ? .keyframe : .picture
     packets.put(raw.packet(kind, stamp: stamp), now: now)
     if description.source == .screen, description.codec == .h264 {
-      container.put(
-        raw.payload, kind: kind, pts: stamp.pts, frame: description.frameInterval, now: now)
+      let frame = description.frameInterval
+      container.put(raw.payload, kind: kind, pts: stamp.pts, frame: frame, now: now)
+      fragments.put(raw.payload, kind: kind, pts: stamp.pts, frame: frame, now: now)
     }
     if isKeyframe { keyframePassed() }
   }
@@ -206,15 +212,14 @@ final class Broadcast {
   }
 
   func tellAudience() {
-    let containers = container.stream.readerCount
+    let containers = container.stream.readerCount + fragments.stream.readerCount
     tell?(
       .audience(
         readers: UInt32(packets.readerCount + containers), containers: UInt32(containers)))
   }
 
   func tick(now: Moment) {
-    packets.tick(now: now)
-    container.stream.tick(now: now)
+    for stream in streams { stream.tick(now: now) }
     passKeyframeRequest(now: now)
     if packets.isSuspended { container.keepAlive(now: now) }
     if session.state != .live, keepAlive.isDue(now: now) { put(stateMessage) }
@@ -234,6 +239,7 @@ final class Broadcast {
     announceState()
     put(.finished(code, text))
     container.finish()
+    fragments.finish()
     setup = nil
     descriptions = [:]
     wantedBitrate = nil
@@ -303,7 +309,7 @@ final class Broadcast {
     announced = message
     keepAlive.spoke(now: .now)
     let isSuspended = session.state == .interrupted || session.state == .paused
-    for stream in [packets, container.stream] { stream.isSuspended = isSuspended }
+    for stream in streams { stream.isSuspended = isSuspended }
     logState(withReason: withReason)
     put(message)
   }

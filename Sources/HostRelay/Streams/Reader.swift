@@ -47,12 +47,25 @@ final class Reader {
   /// Called when only a keyframe can help: nothing waits and pictures are withheld.
   var needsKeyframe: (() -> Void)?
   private(set) var drops = Drops()
+  /// Its consumer does not look: it gets messages and sound, and no pictures. It goes on at a keyframe.
+  var isHeld = false {
+    didSet {
+      guard isHeld != oldValue else { return }
+      awaitsKeyframe = true
+      hasAsked = true
+      if !isHeld { needsKeyframe?() }
+    }
+  }
 
   init(name: String) { self.name = name }
 
   /// Puts a joiner's cached packets in one piece.
   func start(with cached: [Packet], now: Moment) {
     guard !cached.isEmpty else { return }
+    guard !isHeld else {
+      hasStarted = true
+      return
+    }
     for packet in cached { waiting.append(packet, since: nil) }
     awaitsKeyframe = false
     hasStarted = true
@@ -69,6 +82,10 @@ final class Reader {
         return
       }
       append(packet, now: now)
+      return
+    }
+    guard !isHeld || packet.kind == .sound else {
+      hasStarted = true
       return
     }
     if isOverrun(by: packet, now: now) {

@@ -10,6 +10,9 @@ final class Stream {
   /// Called when a reader came or went.
   var audienceChanged: (() -> Void)?
 
+  /// Stands before the first packet of each reader; a message that is put, too, when it changes.
+  var head: Packet?
+
   private(set) var cache = GOPCache()
   /// What readers that have left lost; those present are added by `drops`.
   private var formerDrops = Reader.Drops()
@@ -33,6 +36,7 @@ final class Stream {
   func join(_ reader: Reader, now: Moment) {
     readers[ObjectIdentifier(reader)] = reader
     reader.needsKeyframe = { [weak self] in _ = self?.requestKeyframe?(.behind, false) }
+    if let head { reader.put(head, now: now) }
     if isSuspended {
       reader.start(
         with: cache.packets.isEmpty ? cache.keyframe.map { [$0] } ?? [] : cache.packets,

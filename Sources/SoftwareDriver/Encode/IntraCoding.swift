@@ -24,49 +24,40 @@ extension PictureEncoder {
   }
 
   /// Codes and reconstructs an Intra_16x16 macroblock with a prediction of `chooseIntra`.
-  mutating func codeIntra(
-    _ job: borrowing PictureJob, _ choice: IntraChoice, column: Int, row: Int, qp: Int,
-    into sink: inout BitSink
-  ) {
-    let index = row * columns + column
-    let chromaMode = chooseIntraChroma(job, column: column, row: row)
+  func decideIntra16x16(
+    _ job: borrowing PictureJob, mode: Int, chromaMode: Int, column: Int, row: Int, qp: Int,
+    set: Int
+  ) -> DecidedMacroblock {
     let quantizer = unsafe work.quantizers.pointer(at: 2 * qp)
-    let chromaQuantizer = unsafe work.quantizers.pointer(
-      at: 2 * chromaQP(luma: qp, offset: job.chromaQPOffset))
-    let lumaPrediction = unsafe work.lumaPrediction.pointer(at: 256 * choice.mode)
-    let chromaPrediction = unsafe work.chromaPrediction.pointer(at: 128 * chromaMode)
+    let prediction = unsafe work.lumaPrediction.pointer(at: 256 * mode)
+    let levels = unsafe work.luma.pointer(at: 256 * set)
     let blocks = unsafe porthole_forward_luma(
-      job.source.luma(x: column * 16, y: row * 16), job.source.stride, lumaPrediction, 16,
-      quantizer, work.luma.pointer(), work.lumaDC.pointer())
+      job.source.luma(x: column * 16, y: row * 16), job.source.stride, prediction, 16, quantizer,
+      levels, work.lumaDC.pointer())
     let hasDC = unsafe porthole_luma_dc(
-      work.lumaDC.pointer(), quantizer, work.lumaDCLevels.pointer())
-    let chroma = unsafe transformChroma(
-      job, prediction: chromaPrediction, stride: 16, quantizer: chromaQuantizer, column: column,
-      row: row)
-
-    putSkipRun(job, into: &sink)
-    let lumaPattern = blocks == 0 ? 0 : 15
-    let type = 1 + choice.mode + 4 * chroma.pattern + (lumaPattern == 0 ? 0 : 12)
-    sink.putUE(job.reference == nil ? type : type + 5)
-    sink.putUE(chromaMode)
-    putQPDelta(to: qp, into: &sink)
-    putLumaDC(column: column, row: row, into: &sink)
-    let coded = putLuma(
-      column: column, row: row, pattern: lumaPattern, blocks: blocks, first: 1, into: &sink)
-    putChroma(
-      column: column, row: row, pattern: chroma.pattern, blocks: chroma.blocks, into: &sink)
-
+      work.lumaDC.pointer(), quantizer, work.lumaDCLevels.pointer(at: 16 * set))
     unsafe porthole_inverse_luma(
-      job.target.luma(x: column * 16, y: row * 16), job.target.stride, lumaPrediction, 16,
-      quantizer, work.luma.pointer(), work.lumaDC.pointer(), hasDC != 0 ? 0xffff : blocks)
-    unsafe restoreChroma(
-      job, chroma, prediction: chromaPrediction, stride: 16, quantizer: chromaQuantizer,
-      column: column, row: row)
-    macroblocks[index] = Macroblock(
-      kind: .intra, qp: UInt8(qp), coded: coded, motion: .zero)
+      job.target.luma(x: column * 16, y: row * 16), job.target.stride, prediction, 16, quantizer,
+      levels, work.lumaDC.pointer(), hasDC != 0 ? 0xffff : blocks)
+    let chroma = unsafe codeIntraChroma(
+      job, mode: chromaMode, qp: qp, set: set, column: column, row: row)
+    return DecidedMacroblock(
+      prediction: .intra16x16(mode: mode), chromaMode: chromaMode, lumaBlocks: blocks,
+      chroma: chroma, qp: qp, set: set)
   }
 
-  private func chooseIntraChroma(_ job: borrowing PictureJob, column: Int, row: Int) -> Int {
+  /// Codes and reconstructs chroma with a prediction of `chooseIntraChroma`.
+  @unsafe func codeIntraChroma(
+    _ job: borrowing PictureJob, mode: Int, qp: Int, set: Int, column: Int, row: Int
+  ) -> ChromaResidual {
+    unsafe codeChroma(
+      job,
+      ChromaPrediction(samples: work.chromaPrediction.pointer(at: 128 * mode), stride: 16),
+      quantizer: chromaQuantizer(job, qp: qp, isIntra: true), set: set, column: column, row: row)
+  }
+
+  /// The intra_chroma_pred_mode nearest to the source, planes apart.
+  func chooseIntraChroma(_ job: borrowing PictureJob, column: Int, row: Int) -> Int {
     let target = unsafe job.target.chroma(x: column * 8, y: row * 8)
     let source = unsafe job.source.chroma(x: column * 8, y: row * 8)
     let available = intraNeighbours(job, column: column, row: row)
@@ -84,15 +75,17 @@ extension PictureEncoder {
     return best
   }
 
-  private func intraNeighbours(_ job: borrowing PictureJob, column: Int, row: Int) -> Int32 {
+  /// Where a macroblock may predict from (`PORTHOLE_LEFT` and its like).
+  func intraNeighbours(_ job: borrowing PictureJob, column: Int, row: Int) -> Int32 {
     func isUsable(_ column: Int, _ row: Int) -> Bool {
-      guard column >= 0, row >= 0 else { return false }
+      guard column >= 0, column < columns, row >= 0 else { return false }
       return !job.usesConstrainedIntra || macroblocks[row * columns + column].isIntra
     }
     var available: Int32 = 0
     if isUsable(column - 1, row) { available |= Int32(PORTHOLE_LEFT) }
     if isUsable(column, row - 1) { available |= Int32(PORTHOLE_ABOVE) }
     if isUsable(column - 1, row - 1) { available |= Int32(PORTHOLE_CORNER) }
+    if isUsable(column + 1, row - 1) { available |= Int32(PORTHOLE_ABOVE_RIGHT) }
     return available
   }
 

@@ -1,14 +1,14 @@
 internal import CPixelKernels
 
 extension PictureEncoder {
-  /// A CAVLC macroblock of more bits than this is not allowed (clause A.3.1); I_PCM has 384 bytes.
+  /// A macroblock of more bits than this is not allowed (clause A.3.1); I_PCM has 384 bytes.
   private static let largestMacroblockBits = 3200
 
   /// Slice data of intra, inter and skipped macroblocks, and the deblocked reconstruction.
   mutating func encodeLossy(
     _ job: borrowing PictureJob, plan: inout PicturePlan, into sink: inout BitSink
   ) {
-    beginSlice(of: job)
+    beginSlice(of: job, into: &sink)
     for row in 0..<rows {
       let job = job.around(row: row)
       for column in 0..<columns {
@@ -20,7 +20,7 @@ extension PictureEncoder {
       if sink.hasOverflowed { return }
     }
     deblockRow(job.around(row: rows - 1), row: rows - 1)
-    if skipRun > 0 { sink.putUE(skipRun) }
+    endSlice(into: &sink)
   }
 
   private mutating func codeMacroblock(
@@ -29,22 +29,21 @@ extension PictureEncoder {
   ) {
     let index = row &* columns &+ column
     guard let reference = job.reference else {
-      let before = sink.bitCount
+      let before = bitCount(in: sink)
       let qp = plan.qp
       bounded(job, column: column, row: row, into: &sink) { encoder, sink in
-        let choice = encoder.chooseIntra(job, column: column, row: row)
-        encoder.codeIntra(job, choice, column: column, row: row, qp: qp, into: &sink)
+        encoder.codeIntra(job, qp: qp, column: column, row: row, into: &sink)
       }
-      plan.noteChanged(bits: sink.bitCount &- before, detail: details[index])
+      plan.noteChanged(bits: bitCount(in: sink) &- before, detail: details[index])
       job.memory.qualities[index] = UInt8(plan.qp)
       return
     }
     if job.memory.hashes[index] == reference.memory.hashes[index] {
       codeUnchanged(job, reference, &plan, column: column, row: row, into: &sink)
     } else {
-      let before = sink.bitCount
+      let before = bitCount(in: sink)
       codeChanged(job, reference, qp: plan.qp, column: column, row: row, into: &sink)
-      plan.noteChanged(bits: sink.bitCount &- before, detail: details[index])
+      plan.noteChanged(bits: bitCount(in: sink) &- before, detail: details[index])
     }
   }
 
@@ -58,15 +57,14 @@ extension PictureEncoder {
     if Int(quality) > plan.stillQP, plan.refinementBits > 0 {
       let distance = macroblockSSD(job, reference, column: column, row: row)
       if distance > goodEnough(qp: plan.stillQP) {
-        let before = sink.bitCount
+        let before = bitCount(in: sink)
         let qp = plan.stillQP
         bounded(job, column: column, row: row, into: &sink) { encoder, sink in
-          encoder.codeInter(
-            job, reference, motion: .zero,
-            skipMotion: encoder.skipMotion(column: column, row: row), column: column, row: row,
-            qp: qp, into: &sink)
+          let decided = encoder.decideInter(
+            job, reference, motion: .zero, column: column, row: row, qp: qp, set: 0)
+          encoder.finish(decided, job, column: column, row: row, into: &sink)
         }
-        plan.refinementBits &-= sink.bitCount &- before
+        plan.refinementBits &-= bitCount(in: sink) &- before
         job.memory.qualities[index] = UInt8(qp)
         return
       }
@@ -84,25 +82,60 @@ extension PictureEncoder {
       let skip = encoder.skipMotion(column: column, row: row)
       let inter = encoder.searchMotion(
         job, reference, skipMotion: skip, qp: qp, column: column, row: row)
+      var decided = encoder.decideInter(
+        job, reference, motion: inter.motion, column: column, row: row, qp: qp, set: 0)
       if inter.cost > Self.plainInterCost {
         let intra = encoder.chooseIntra(job, column: column, row: row)
-        if intra.cost + encoder.work.lambda(qp: qp) * Self.intraBits < inter.cost {
-          encoder.codeIntra(job, intra, column: column, row: row, qp: qp, into: &sink)
-          return
+        if intra.cost < inter.cost &* 2 {
+          var trial = encoder.beginTrial(decided, job, column: column, row: row, at: sink)
+          encoder.tryIntra(&trial, job, intra, qp: qp, column: column, row: row, at: sink)
+          decided = encoder.settle(trial, job, column: column, row: row)
         }
       }
-      encoder.codeInter(
-        job, reference, motion: inter.motion, skipMotion: skip, column: column, row: row,
-        qp: qp, into: &sink)
+      encoder.finish(decided, job, column: column, row: row, into: &sink)
     }
     job.memory.qualities[row &* columns &+ column] = UInt8(qp)
   }
 
+  /// Codes a macroblock of an I slice.
+  private mutating func codeIntra(
+    _ job: borrowing PictureJob, qp: Int, column: Int, row: Int, into sink: inout BitSink
+  ) {
+    let choice = chooseIntra(job, column: column, row: row)
+    let chromaMode = chooseIntraChroma(job, column: column, row: row)
+    var decided = decideIntra16x16(
+      job, mode: choice.mode, chromaMode: chromaMode, column: column, row: row, qp: qp, set: 0)
+    if choice.cost > Self.plainIntraCost {
+      var trial = beginTrial(decided, job, column: column, row: row, at: sink)
+      attempt(&trial, job, column: column, row: row, at: sink) { encoder, set in
+        encoder.decideIntra4x4(
+          job, chromaMode: chromaMode, column: column, row: row, qp: qp, set: set)
+      }
+      decided = settle(trial, job, column: column, row: row)
+    }
+    finish(decided, job, column: column, row: row, into: &sink)
+  }
+
+  /// Weighs both kinds of intra prediction against what a trial has found so far.
+  private mutating func tryIntra(
+    _ trial: inout Trial, _ job: borrowing PictureJob, _ choice: IntraChoice, qp: Int, column: Int,
+    row: Int, at sink: BitSink
+  ) {
+    let chromaMode = chooseIntraChroma(job, column: column, row: row)
+    attempt(&trial, job, column: column, row: row, at: sink) { encoder, set in
+      encoder.decideIntra16x16(
+        job, mode: choice.mode, chromaMode: chromaMode, column: column, row: row, qp: qp, set: set)
+    }
+    attempt(&trial, job, column: column, row: row, at: sink) { encoder, set in
+      encoder.decideIntra4x4(
+        job, chromaMode: chromaMode, column: column, row: row, qp: qp, set: set)
+    }
+  }
+
+  /// Below this SAD Intra_4x4 is not worth a look: half a sample.
+  private static let plainIntraCost = 128
   /// Below this SAD intra prediction is not worth a look: 1.5 a sample.
   private static let plainInterCost = 384
-  /// What an intra macroblock says more than an inter one, about.
-  private static let intraBits = 8
-
   /// SSD that coding at `qp` would leave: a twelfth of the step's square a sample.
   private func goodEnough(qp: Int) -> Int { work.squaredSteps(qp: qp) * 384 / 12 }
 
@@ -111,15 +144,12 @@ extension PictureEncoder {
     _ job: borrowing PictureJob, column: Int, row: Int, into sink: inout BitSink,
     _ code: (inout PictureEncoder, inout BitSink) -> Void
   ) {
-    let before = sink
-    let run = skipRun
-    let qp = lastQP
+    let start = mark(sink)
+    let before = bitCount(in: sink)
     renewSerial(of: row &* columns &+ column, in: job)
     code(&self, &sink)
-    guard sink.bitCount &- before.bitCount > Self.largestMacroblockBits else { return }
-    sink = before
-    skipRun = run
-    lastQP = qp
+    guard bitCount(in: sink) &- before > Self.largestMacroblockBits else { return }
+    rewind(to: start, &sink)
     codePCM(job, column: column, row: row, into: &sink)
   }
 }

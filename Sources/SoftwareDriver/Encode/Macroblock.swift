@@ -1,7 +1,7 @@
 /// What later macroblocks, and the deblocking filter, need to know of a coded one.
 struct Macroblock: BitwiseCopyable {
   enum Kind: UInt8, BitwiseCopyable {
-    case skipped, inter, intra, pcm
+    case skipped, inter, intra16x16, intra4x4, pcm
   }
 
   var kind: Kind
@@ -11,7 +11,7 @@ struct Macroblock: BitwiseCopyable {
   var coded: UInt16
   var motion: Motion
 
-  @inline(__always) var isIntra: Bool { kind == .intra || kind == .pcm }
+  @inline(__always) var isIntra: Bool { kind.rawValue >= Kind.intra16x16.rawValue }
 }
 
 /// A motion vector in whole luma samples.

@@ -10,28 +10,39 @@ struct PictureEncoder: ~Copyable {
   let counts: Table<UInt8>
   /// How much there is to code in each changed macroblock, in `PictureLoad`'s unit.
   let details: Table<Int32>
+  let modes: Intra4x4Modes
   let work: Workspace
   var scout: MotionScout
   /// The last serial given to a macroblock's pixels.
   var lastSerial: UInt32 = 0
-  /// P_Skip macroblocks that wait to be written as one mb_skip_run.
+  /// P_Skip macroblocks since the last coded one, which CAVLC writes as one mb_skip_run.
   var skipRun = 0
   /// QPY,PRED of the next macroblock.
   var lastQP = 0
+  /// mb_qp_delta of the macroblock before; 0 where it had none.
+  var lastQPDelta = 0
+  var usesCABAC = false
+  var cabac: CABACEncoder
+  let contexts: ContextRows
 
   init(columns: Int, rows: Int) throws(DriverError) {
     let macroblocks = try Table<Macroblock>(count: columns * rows)
     let counts = try Table<UInt8>(count: columns * rows * Self.countsPerMacroblock)
     let details = try Table<Int32>(count: columns * rows)
+    let modes = try Intra4x4Modes(columns: columns)
     let work = try Workspace()
     let scout = try MotionScout()
+    let contexts = try ContextRows(columns: columns)
     self.columns = columns
     self.rows = rows
     self.macroblocks = macroblocks
     self.counts = counts
     self.details = details
+    self.modes = modes
     self.work = work
     self.scout = scout
+    self.contexts = contexts
+    unsafe cabac = CABACEncoder(states: CABACStates(memory: work.cabac.pointer()))
   }
 
   /// Hashes the source into the target's memory.
@@ -44,28 +55,16 @@ struct PictureEncoder: ~Copyable {
     }
   }
 
-  /// Forgets the picture before.
-  mutating func beginSlice(of job: borrowing PictureJob) {
-    counts.clear()
-    skipRun = 0
-    lastQP = job.sliceQP
-  }
-
   /// Codes a macroblock as the reference's pixels at the same place.
   mutating func codeRepeat(
     _ job: borrowing PictureJob, _ reference: borrowing PictureJob.Reference, column: Int,
     row: Int, into sink: inout BitSink
   ) {
-    var kind = Macroblock.Kind.skipped
-    if skipMotion(column: column, row: row) == .zero {
-      skipRun &+= 1
-    } else {
-      kind = .inter
-      putInterHeader(job, motion: .zero, pattern: 0, column: column, row: row, into: &sink)
-    }
     let index = row &* columns &+ column
-    macroblocks[index] = Macroblock(
-      kind: kind, qp: UInt8(truncatingIfNeeded: lastQP), coded: 0, motion: .zero)
+    let decided = DecidedMacroblock(
+      prediction: .inter(.zero), chromaMode: 0, lumaBlocks: 0,
+      chroma: ChromaResidual(pattern: 0, blocks: 0), qp: lastQP, set: 0)
+    finish(decided, job, column: column, row: row, into: &sink)
     let serial = reference.memory.serials[index]
     guard serial != job.memory.serials[index] else { return }
     job.memory.serials[index] = serial
@@ -74,6 +73,29 @@ struct PictureEncoder: ~Copyable {
       reference.view.chroma(x: column &* 8, y: row &* 8), reference.view.stride,
       job.target.luma(x: column &* 16, y: row &* 16),
       job.target.chroma(x: column &* 8, y: row &* 8), job.target.stride)
+  }
+
+  /// Writes a macroblock, and remembers what later ones need to know of it.
+  mutating func finish(
+    _ decided: DecidedMacroblock, _ job: borrowing PictureJob, column: Int, row: Int,
+    into sink: inout BitSink
+  ) {
+    let run = skipRun
+    let coded = write(decided, job, column: column, row: row, into: &sink)
+    let kind: Macroblock.Kind
+    var motion = Motion.zero
+    switch decided.prediction {
+    case .inter(let vector):
+      motion = vector
+      kind = skipRun > run ? .skipped : .inter
+    case .intra16x16:
+      kind = .intra16x16
+    case .intra4x4:
+      kind = .intra4x4
+      unsafe modes.note(work.modes.pointer(at: 16 &* decided.set), column: column)
+    }
+    macroblocks[row &* columns &+ column] = Macroblock(
+      kind: kind, qp: UInt8(truncatingIfNeeded: lastQP), coded: coded, motion: motion)
   }
 
   /// Gives a macroblock of the target a serial that no pixels had before.

@@ -1,43 +1,64 @@
 internal import CPixelKernels
 
-/// Memory for the macroblock under way, and tables that never change.
+/// Memory for the macroblock under way, and tables that never change. Of what a macroblock may be
+/// decided to be there are two sets, so that two decisions can be weighed against each other.
 struct Workspace {
-  /// 16 luma blocks of 16 levels.
+  /// By set: 16 luma blocks of 16 levels, in raster order.
   let luma: Table<Int16>
-  /// Four blocks of Cb, four of Cr.
+  /// By set: four blocks of Cb, four of Cr.
   let chroma: Table<Int16>
-  let lumaDC: Table<Int16>
+  /// By set: 16 levels.
   let lumaDCLevels: Table<Int16>
-  let chromaDC: Table<Int16>
+  /// By set: four levels of Cb, four of Cr.
   let chromaDCLevels: Table<Int16>
+  /// By set: the mode of each 4x4 block in raster order.
+  let modes: Table<UInt8>
+  /// By set: how each mode is said, in coding order: `PictureEncoder.likelyModeCode`, or
+  /// rem_intra4x4_pred_mode.
+  let modeCodes: Table<UInt8>
+  let lumaDC: Table<Int16>
+  let chromaDC: Table<Int16>
   /// One block in zig-zag order.
   let ordered: Table<Int16>
   /// A luma prediction for each Intra_16x16 mode, 256 bytes each.
   let lumaPrediction: Table<UInt8>
+  /// A 4x4 block's.
+  let blockPrediction: Table<UInt8>
   /// A chroma prediction for each intra chroma mode, 128 bytes each; inter uses the first.
   let chromaPrediction: Table<UInt8>
+  /// The reconstruction that is best so far, 16 rows of luma and 8 of chroma, 16 bytes each.
+  let kept: Table<UInt8>
   /// By QP * 2, plus 1 for inter.
   let quantizers: Table<porthole_quantizer>
   let codes: CodeTables
+  /// The memory of `CABACStates`.
+  let cabac: Table<UInt8>
   let thresholds: DeblockingThresholds
   private let lambdas: Table<Int32>
   private let steps: Table<Int32>
+  private let bitCosts: Table<Int32>
 
   init() throws(DriverError) {
-    luma = try Table(count: 256)
-    chroma = try Table(count: 128)
+    luma = try Table(count: 2 * 256)
+    chroma = try Table(count: 2 * 128)
+    lumaDCLevels = try Table(count: 2 * 16)
+    chromaDCLevels = try Table(count: 2 * 8)
+    modes = try Table(count: 2 * 16)
+    modeCodes = try Table(count: 2 * 16)
     lumaDC = try Table(count: 16)
-    lumaDCLevels = try Table(count: 16)
     chromaDC = try Table(count: 8)
-    chromaDCLevels = try Table(count: 8)
     ordered = try Table(count: 16)
     lumaPrediction = try Table(count: 4 * 256)
+    blockPrediction = try Table(count: 16)
+    kept = try Table(count: 256 + 128)
     chromaPrediction = try Table(count: 4 * 128)
     quantizers = try Table(count: 52 * 2)
     codes = try CodeTables()
+    cabac = try Table(count: CABACStates.byteCount)
     thresholds = try DeblockingThresholds()
     lambdas = try Table(count: 52)
     steps = try Table(count: 52)
+    bitCosts = try Table(count: 52)
     for qp in 0..<52 {
       unsafe porthole_make_quantizer(Int32(qp), 21, quantizers.pointer(at: 2 * qp))
       unsafe porthole_make_quantizer(Int32(qp), 11, quantizers.pointer(at: 2 * qp + 1))
@@ -45,11 +66,16 @@ struct Workspace {
       let step = Self.firstSteps[qp % 6] * Double(1 << (qp / 6))
       lambdas[qp] = Int32(max(1, step / 2.5))
       steps[qp] = Int32(step * step)
+      // Where the slope of distortion over rate is seen to lie: 0.136 of the square of the step.
+      bitCosts[qp] = Int32(max(1, step * step * 0.136))
     }
   }
 
   /// SAD that one bit is worth.
   @inline(__always) func lambda(qp: Int) -> Int { Int(lambdas[qp]) }
+
+  /// Squared differences that one bit is worth.
+  @inline(__always) func bitCost(qp: Int) -> Int { Int(bitCosts[qp]) }
 
   /// The square of the quantiser's step.
   @inline(__always) func squaredSteps(qp: Int) -> Int { Int(steps[qp]) }
