@@ -10,7 +10,9 @@ final class ReaderCrowd {
     /// Nil: as fast as it comes.
     var bytesPerSecond: Int?
     var isStopped = false
+    /// Bytes taken, and since when.
     var taken = 0
+    var since = ContinuousClock.now
     var head: [UInt8] = []
     var rest = 0
     var packet: MessageHeader?
@@ -18,7 +20,6 @@ final class ReaderCrowd {
   }
 
   private var members: [Member] = []
-  private let begin = ContinuousClock.now
   private var piece = [UInt8](repeating: 0, count: 1 << 16)
 
   /// Connects and greets all.
@@ -31,7 +32,11 @@ final class ReaderCrowd {
   func stop(_ range: Range<Int>) { for index in range { members[index].isStopped = true } }
 
   func slowDown(_ range: Range<Int>, bytesPerSecond: Int) {
-    for index in range { members[index].bytesPerSecond = bytesPerSecond }
+    for index in range {
+      members[index].bytesPerSecond = bytesPerSecond
+      members[index].taken = 0
+      members[index].since = .now
+    }
   }
 
   func speedUp(_ range: Range<Int>) { for index in range { members[index].bytesPerSecond = nil } }
@@ -70,7 +75,7 @@ final class ReaderCrowd {
   private func isAllowed(_ member: Member) -> Int {
     if member.isStopped { return 0 }
     guard let rate = member.bytesPerSecond else { return .max }
-    let time = (ContinuousClock.now - begin) / .milliseconds(1)
+    let time = (ContinuousClock.now - member.since) / .milliseconds(1)
     return Int(time * Double(rate) / 1000) - member.taken
   }
 

@@ -14,10 +14,10 @@ import Testing
     backoff.reset()
     #expect(backoff.next(jitter: 0) == .zero)
     backoff.reset()
-    backoff.skipFirst()
-    #expect(backoff.next(jitter: 0) == .milliseconds(250))
-    backoff.skipFirst()
+    backoff.skipHaste()
     #expect(backoff.next(jitter: 0) == .milliseconds(500))
+    backoff.skipHaste()
+    #expect(backoff.next(jitter: 0) == .seconds(1))
   }
 
   @Test("jitter moves a delay by a fifth at most")

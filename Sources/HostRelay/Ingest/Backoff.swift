@@ -9,8 +9,8 @@ struct Backoff {
     return RelayLimits.retryDelays[step] * (1 + RelayLimits.retryJitter * jitter)
   }
 
-  /// Where a try at once is of no use.
-  mutating func skipFirst() { step = max(step, 1) }
+  /// Where a try at once, or nearly so, is of no use.
+  mutating func skipHaste() { step = max(step, 2) }
 
   /// Begins from 0 again.
   mutating func reset() { step = 0 }

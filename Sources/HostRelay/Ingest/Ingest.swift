@@ -271,7 +271,7 @@ final class Ingest {
     }
     died(UInt32(pid), end, isChild: true)
     // What is missing does not come at once.
-    if end.code == .unavailable { respawns.skipFirst() }
+    if end.code == .unavailable { respawns.skipHaste() }
     let delay = crashes.isLooping(now: .now) ? RelayLimits.crashLoopDelay : respawns.next()
     startTime = .now + delay
     if link == nil { connect(after: delay) }
