@@ -26,6 +26,7 @@ let package = Package(
     .executable(name: "host-relay", targets: ["HostRelay"]),
     // libva adds `_drv_video` to a driver's name: this one is called `libporthole`.
     .library(name: "porthole_drv_video", type: .dynamic, targets: ["DriverModule"]),
+    .library(name: "porthole_inner_drv_video", type: .dynamic, targets: ["InnerDriverModule"]),
   ],
   targets: [
     // C libraries of the system, as Debian packages them.
@@ -64,15 +65,20 @@ let package = Package(
           "-Xlinker", "--gc-sections",
         ])
       ]),
+    // The same driver for the agent, which has it inside: Swift's runtime is mapped once then.
+    .target(
+      name: "InnerDriverModule",
+      linkerSettings: [.unsafeFlags(["-static-stdlib", "-nostartfiles"])]),
 
     // The agent.
-    .target(name: "PipeWire", dependencies: ["CPipeWire", "Posix"], swiftSettings: house),
+    .target(
+      name: "PipeWire", dependencies: ["CPipeWire", "CLinux", "Posix"], swiftSettings: house),
     .target(name: "VAAPI", dependencies: ["CVA", "Posix"], swiftSettings: house),
     .executableTarget(
       name: "CaptureAgent",
       dependencies: [
         "Wire", "Bitstream", "Posix", "Report", "CommandOptions", "PipeWire", "VAAPI", "CSystemd",
-        "CLinux", "CMemoryGuard", "CPixelKernels", "Pixels",
+        "CLinux", "CMemoryGuard", "CPixelKernels", "Pixels", "CVA", "SoftwareDriver",
       ],
       swiftSettings: house),
 
@@ -94,6 +100,11 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["Wire", "Bitstream", "Posix"], path: "Tests/TestSupport",
       swiftSettings: tests),
+    // A PipeWire of a test's own, and a screen on it.
+    .target(
+      name: "CaptureSupport",
+      dependencies: ["PipeWire", "CPipeWire", "CLinux", "Posix", "TestSupport"],
+      path: "Tests/CaptureSupport", swiftSettings: tests),
     .testTarget(name: "WireTests", dependencies: ["Wire", "TestSupport"], swiftSettings: tests),
     .testTarget(
       name: "BitstreamTests", dependencies: ["Bitstream", "TestSupport"],
@@ -122,11 +133,12 @@ let package = Package(
       name: "IntegrationTests",
       dependencies: [
         "CaptureAgent", "PipeWire", "VAAPI", "Wire", "Bitstream", "Posix", "Report", "CPipeWire",
-        "CLinux", "Pixels", "TestSupport",
+        "CLinux", "Pixels", "TestSupport", "CaptureSupport",
       ],
       swiftSettings: tests),
     .testTarget(
-      name: "StressTests", dependencies: ["Wire", "Bitstream", "TestSupport"],
+      name: "StressTests",
+      dependencies: ["Wire", "Bitstream", "PipeWire", "TestSupport", "CaptureSupport"],
       swiftSettings: tests),
     .testTarget(
       name: "EndToEndTests", dependencies: ["Wire", "Bitstream", "Posix", "TestSupport"],

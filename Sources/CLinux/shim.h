@@ -23,6 +23,7 @@
 extern int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
 extern int pthread_setname_np(pthread_t thread, const char *name);
 extern int memfd_create(const char *name, unsigned int flags);
+extern const char *sigabbrev_np(int number);
 
 // The RLIMIT_ constants are of another type than setrlimit's parameter.
 static inline int linux_setrlimit(int resource, uint64_t soft_and_hard) {

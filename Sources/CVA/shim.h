@@ -48,11 +48,16 @@ static inline void va_prime_add_layer(VADRMPRIMESurfaceDescriptor *prime, uint32
   prime->layers[prime->num_layers].drm_format = drm_format;
   prime->layers[prime->num_layers++].num_planes = 0;
 }
+// Adds a plane to the last layer.
+static inline void va_prime_put_plane(
+    VADRMPRIMESurfaceDescriptor *prime, struct va_prime_plane put) {
+  uint32_t layer = prime->num_layers - 1, plane = prime->layers[layer].num_planes++;
+  prime->layers[layer].object_index[plane] = put.object;
+  prime->layers[layer].offset[plane] = put.offset;
+  prime->layers[layer].pitch[plane] = put.pitch;
+}
 // Adds a plane of object 0 to the last layer.
 static inline void va_prime_add_plane(
     VADRMPRIMESurfaceDescriptor *prime, uint32_t offset, uint32_t pitch) {
-  uint32_t layer = prime->num_layers - 1, plane = prime->layers[layer].num_planes++;
-  prime->layers[layer].object_index[plane] = 0;
-  prime->layers[layer].offset[plane] = offset;
-  prime->layers[layer].pitch[plane] = pitch;
+  va_prime_put_plane(prime, (struct va_prime_plane){0, offset, pitch});
 }

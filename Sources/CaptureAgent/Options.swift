@@ -32,6 +32,7 @@ struct Options: Sendable {
   var restoreFile: String?
   var asksAnew: Bool
   var explainsMemory: Bool
+  var recordsEnd: Bool
 
   static let table = OptionTable(
     program: "capture-agent",
@@ -61,6 +62,7 @@ struct Options: Sendable {
       Option("restore-file", .value("FILE"), "where the portal's permission is kept"),
       Option("ask", .flag, "forget that permission and ask again"),
       Option("explain-memory", .flag, "print the memory plan and stop"),
+      Option("record-end", .flag, "for a unit's ExecStopPost=: leave word of how it ended"),
     ])
 
   init(_ values: OptionValues) throws(UsageError) {
@@ -119,6 +121,7 @@ struct Options: Sendable {
     restoreFile = values["restore-file"]
     asksAnew = values.isOn("ask")
     explainsMemory = values.isOn("explain-memory")
+    recordsEnd = values.isOn("record-end")
   }
 
   /// Of the test pattern, which is drawn as large as the pictures are wanted.

@@ -50,6 +50,8 @@ enum RelayLimits {
   static let crashLoopDeaths = 5
   static let crashLoopSpan = Duration.seconds(10)
   static let crashLoopDelay = Duration.seconds(2)
+  /// An agent that left no last words may have a unit that writes them down: it takes so long at most.
+  static let lastWordsPatience = Duration.milliseconds(750)
 
   /// Connections that the kernel holds for a port until they are accepted: as many as may come.
   static let backlog: Int32 = 1_000

@@ -3,6 +3,8 @@ package enum DriverFamily: Sendable {
   case intel
   /// Mesa's, whatever card it drives.
   case mesa
+  /// Our own, on the processor.
+  case software
   case other
 
   /// By what the driver calls itself; the software driver says whom it behaves as.
@@ -12,6 +14,8 @@ package enum DriverFamily: Sendable {
       self = .intel
     } else if vendor.contains("Mesa") || stands.hasPrefix("amd") {
       self = .mesa
+    } else if vendor.contains("Porthole") {
+      self = .software
     } else {
       self = .other
     }
@@ -27,7 +31,7 @@ extension Display {
       case .intel: ": install intel-media-va-driver-non-free"
       case .mesa:
         ": some distributions build Mesa without its H.264 encoder; install theirs with it"
-      case .other: ""
+      case .software, .other: ""
       }
     return "\(vendor) \(decodes)\(hint)"
   }

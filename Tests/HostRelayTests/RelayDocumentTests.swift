@@ -23,7 +23,8 @@ import Wire
       "| port held by a stranger | \(seconds(limits.strangerPatience)) s after the start,",
       "| agent sound | \(seconds(limits.soundAfter)) s after",
       "| crash loop | \(limits.crashLoopDeaths) deaths in \(seconds(limits.crashLoopSpan)) s |"
-        + " said in the status; starts lie \(seconds(limits.crashLoopDelay)) s apart |",
+        + " said in the status and to viewers; starts lie \(seconds(limits.crashLoopDelay)) s apart |",
+      "| last words of a unit | \(seconds(limits.lastWordsPatience)) s after",
       "| kept alive | each \(seconds(limits.keepAliveInterval)) s while",
       "| cache for who joins late | \(seconds(limits.cacheSpan)) s, \(limits.cacheBytes) bytes,"
         + " \(limits.cachePackets) packets |",

@@ -17,6 +17,8 @@ struct Frame: ~Copyable, Sendable {
   let pts: Int64
   /// What may have changed since the last frame taken from the slot; nil says anything may have.
   var damage: Rectangle?
+  /// nil when only the processor can read it.
+  let dmaBuf: DMABufPicture?
   private let lease: BufferLease
   private let offset: Int
 
@@ -24,7 +26,8 @@ struct Frame: ~Copyable, Sendable {
   /// into the buffer, which then goes back at once.
   init?(
     lease: consuming BufferLease, offset: Int, format: PixelFormat, width: Int, height: Int,
-    stride: Int, pts: Int64, orientation: Orientation = .upright, damage: Rectangle? = nil
+    stride: Int, pts: Int64, orientation: Orientation = .upright, damage: Rectangle? = nil,
+    dmaBuf: DMABufPicture? = nil
   ) {
     let rowByteCount = width * PixelFormat.byteCount
     guard width > 0, height > 0, stride >= rowByteCount, offset >= 0,
@@ -39,6 +42,7 @@ struct Frame: ~Copyable, Sendable {
     self.pts = pts
     self.orientation = orientation
     self.damage = damage
+    self.dmaBuf = dmaBuf
   }
 
   /// What pictures of it depend on.

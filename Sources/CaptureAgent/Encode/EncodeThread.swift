@@ -27,6 +27,7 @@ final class EncodeThread: @unchecked Sendable {
   private let orders: EncoderOrders
   private let counts: EncodeCounts
   private let onFailure: @Sendable (Failure) -> Void
+  private let onImportFailure: @Sendable (UInt64?) -> Void
 
   private var encoder: VAAPIEncoder?
   private var shape = FrameShape(width: 0, height: 0)
@@ -43,10 +44,12 @@ final class EncodeThread: @unchecked Sendable {
   private var pauseEnd: Int64 = 0
   private var failureReport = RepeatedError("a picture is lost")
 
-  /// The configuration's size is overruled by the frames'.
+  /// The configuration's size is overruled by the frames'. `onImportFailure` is told of a modifier of
+  /// dma-bufs that the driver cannot read after all; nil stands for all of them.
   init(
     configuration: EncoderConfiguration, frames: FrameSlot, packets: PacketSlot,
-    orders: EncoderOrders, counts: EncodeCounts, onFailure: @escaping @Sendable (Failure) -> Void
+    orders: EncoderOrders, counts: EncodeCounts, onFailure: @escaping @Sendable (Failure) -> Void,
+    onImportFailure: @escaping @Sendable (UInt64?) -> Void
   ) {
     self.configuration = configuration
     self.frames = frames
@@ -54,6 +57,7 @@ final class EncodeThread: @unchecked Sendable {
     self.orders = orders
     self.counts = counts
     self.onFailure = onFailure
+    self.onImportFailure = onImportFailure
     frameInterval = 1_000_000_000 / Int64(configuration.framesPerSecond)
     tail = PictureTail(frameInterval: frameInterval)
     bitrate = configuration.bitsPerSecond
@@ -113,8 +117,7 @@ final class EncodeThread: @unchecked Sendable {
     order.memory >= .rate ? lastFrame + Int64(Self.scarcity) * frameInterval : 0
   }
 
-  /// Brings the frame into the encoder, which is made or changed where the size is another one; the
-  /// frame is given back before this returns.
+  /// Brings the frame into the encoder, which is made or changed where the shape is another one.
   private func load(_ frame: consuming Frame, isHalved: Bool) throws(Failure) -> Bool {
     do throws(EncoderError) {
       let isSame = frame.shape == shape && isHalved == self.isHalved
@@ -201,6 +204,13 @@ final class EncodeThread: @unchecked Sendable {
     switch error {
     case .unavailable(let text): throw Failure(code: .unavailable, text: text)
     case .memory(let text): throw Failure(code: .memoryLimit, text: text)
+    case .importing(let modifier, _):
+      // Frames that can be read follow: this is no device that fails. If the picture is loaded, it goes
+      // out as a keyframe.
+      orders.keyframes.request()
+      counts.change { $0.failed += 1 }
+      if let line = failureReport.record("\(error)") { Log.note(line) }
+      return onImportFailure(modifier)
     case .driver, .frame: break
     }
     failures += 1

@@ -15,14 +15,14 @@ struct EncoderChoice: Sendable {
   /// rather than fail.
   init(on display: Display, profile: Profile?) throws(EncoderError) {
     let found: [EncodeCapability]
+    let family = DriverFamily(vendor: display.vendor)
     do throws(VAError) {
-      found = try Self.capabilities(of: display, preferring: profile)
+      found = try Self.capabilities(of: display, family, preferring: profile)
     } catch {
       throw .unavailable("\(display.vendor): \(error)")
     }
     guard !found.isEmpty else { throw .unavailable(display.missingEncoder) }
-    self.init(
-      among: found, family: DriverFamily(vendor: display.vendor), profile: profile)
+    self.init(among: found, family: family, profile: profile)
   }
 
   /// Of encoders of one profile, at least one.
@@ -55,7 +55,7 @@ struct EncoderChoice: Sendable {
   private static func order(for family: DriverFamily) -> [RateControlModes] {
     switch family {
     case .intel: [.qvbr, .vbr, .cbr, .icq]
-    case .mesa, .other: [.cbr, .vbr, .qvbr, .icq]
+    case .mesa, .software, .other: [.cbr, .vbr, .qvbr, .icq]
     }
   }
 
@@ -72,10 +72,13 @@ struct EncoderChoice: Sendable {
   /// All encoders of the first profile that has any; the low-power entrypoint first, which some devices
   /// have alone.
   private static func capabilities(
-    of display: Display, preferring wanted: Profile?
+    of display: Display, _ family: DriverFamily, preferring wanted: Profile?
   ) throws(VAError) -> [EncodeCapability] {
-    let others: [Profile] = [.high, .main, .constrainedBaseline].filter { $0 != wanted }
-    let order: [Profile] = (wanted.map { [$0] } ?? []) + others
+    // CABAC saves bits, but takes a processor's time where there is no other encoder.
+    let best: [Profile] =
+      family == .software
+      ? [.constrainedBaseline, .main, .high] : [.high, .main, .constrainedBaseline]
+    let order: [Profile] = (wanted.map { [$0] } ?? []) + best.filter { $0 != wanted }
     for profile in order {
       var found: [EncodeCapability] = []
       for entrypoint in [Entrypoint.encSliceLP, .encSlice] {

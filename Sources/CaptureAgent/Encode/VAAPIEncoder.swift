@@ -1,5 +1,3 @@
-import Glibc
-import PipeWire
 import VAAPI
 import Wire
 
@@ -12,8 +10,7 @@ final class VAAPIEncoder: VideoEncoder {
   let warnings: [String]
   /// The bit rate in force.
   var bitsPerSecond: Int { control.bitsPerSecond }
-  /// Whether the input holds all of a frame; then only damage has to be converted of the next one.
-  private(set) var hasPicture = false
+  var hasPicture: Bool { input.hasPicture }
   /// Bytes of frames written so far: into the input, and into it from beside where the driver maps no
   /// surface.
   private(set) var bytesCopied = 0
@@ -21,7 +18,7 @@ final class VAAPIEncoder: VideoEncoder {
   /// nil between a loss and what comes after it.
   private var device: EncodeDevice?
   private var configuration: EncoderConfiguration
-  private var converter: FrameConverter
+  private var input: EncoderInput
   private var headers: H264Headers
   private var control: RateControl
   private var isControlChanged = false
@@ -33,6 +30,7 @@ final class VAAPIEncoder: VideoEncoder {
   private let correctedSequence = CorrectedSequence()
   /// Failures of the driver without a picture between them.
   private var failures = 0
+  private var isLost = false
 
   /// A driver that fails so often in a row may have lost its device: everything is opened anew.
   private static let lossAfter = 3
@@ -43,7 +41,7 @@ final class VAAPIEncoder: VideoEncoder {
     vendor = device.display.vendor
     warnings = device.choice.warnings
     self.configuration = configuration
-    converter = FrameConverter(configuration: configuration)
+    input = EncoderInput(configuration: configuration)
     control = RateControl(configuration: configuration)
     headers = try device.headers(for: configuration, control)
     stream = EncodedStream(configuration: configuration, headers: headers)
@@ -76,35 +74,23 @@ final class VAAPIEncoder: VideoEncoder {
     order.lose()
   }
 
-  func load(_ frame: borrowing Frame) throws(EncoderError) {
+  func load(_ frame: consuming Frame) throws(EncoderError) {
     precondition(
       frame.shape == configuration.geometry.frame,
       "the encoder is configured for the frames it is given")
     release()
-    let pictures = try configured()
-    do {
-      let image = try MappedImage(
-        of: pictures.input, width: configuration.codedWidth, height: configuration.codedHeight)
-      let isSurface = image.isSurface
-      let damage = hasPicture && isSurface ? frame.damage : nil
-      hasPicture = false
-      let written = try converter.convert(frame, damage: damage, into: image)
-      try image.finish()
-      bytesCopied += isSurface ? written : written + configuration.surfaceByteCount
-      hasPicture = true
-    } catch let error as VAError {
-      throw failure(error)
+    let (device, pictures) = try configured()
+    do throws(EncoderError) {
+      bytesCopied += try input.load(frame, into: pictures, of: device)
     } catch {
-      if case SharedBufferError.cannotMap(ENOMEM) = error {
-        throw .memory("a frame's rows cannot be mapped")
-      }
-      throw .frame("\(error)")
+      if case .driver = error { countFailure() }
+      throw error
     }
   }
 
   func encode(keyframe: Bool, pts: Int64) throws(EncoderError) -> AccessUnit {
     release()
-    let pictures = try configured()
+    let (_, pictures) = try configured()
     guard hasPicture else { throw .driver("no picture is loaded") }
     if needsContext { try begin { () throws(VAError) in try pictures.remakeContext() } }
     needsContext = false
@@ -137,12 +123,9 @@ final class VAAPIEncoder: VideoEncoder {
   /// Everything that depends on the configuration; the old is given back first, for two sizes at once do
   /// not fit the limit.
   private func startAnew() throws(EncoderError) {
-    release()
-    pictures = nil
+    giveBackPictures()
     order = PictureOrder()
-    hasPicture = false
     needsContext = false
-    converter = FrameConverter(configuration: configuration)
     control = RateControl(configuration: configuration)
     let device =
       if let kept = self.device { kept } else { try EncodeDevice(configuration: configuration) }
@@ -152,34 +135,47 @@ final class VAAPIEncoder: VideoEncoder {
     pictures = try device.pictures(for: configuration)
   }
 
+  /// The frame and the imports first: they are the device's.
+  private func giveBackPictures() {
+    release()
+    input = EncoderInput(configuration: configuration)
+    pictures = nil
+  }
+
   /// The pictures; after a loss, those of a device that was opened anew.
-  private func configured() throws(EncoderError) -> EncoderPictures {
-    if failures > 0, failures.isMultiple(of: Self.lossAfter), device != nil {
-      release()
-      pictures = nil
+  private func configured() throws(EncoderError) -> (EncodeDevice, EncoderPictures) {
+    if isLost {
+      giveBackPictures()
       device = nil
+      isLost = false
     }
-    let isLost = device == nil
     if pictures == nil {
+      let wasLost = device == nil
       do throws(EncoderError) {
         try startAnew()
       } catch {
-        failures += 1
         // It may come back: a device that is reset takes a second or two.
-        if isLost, case .unavailable(let text) = error {
+        if wasLost, case .unavailable(let text) = error {
           throw .driver("the device is lost: \(text)")
         }
         throw error
       }
     }
-    guard let pictures else { preconditionFailure("whoever starts anew has pictures") }
-    return pictures
+    guard let device, let pictures else {
+      preconditionFailure("whoever starts anew has pictures")
+    }
+    return (device, pictures)
   }
 
-  /// Counts a failure of the driver; the next picture is a keyframe.
-  private func failure(_ error: VAError) -> EncoderError {
+  /// The next picture is a keyframe, and of another device if that was one failure too many.
+  private func countFailure() {
     order.lose()
     failures += 1
+    isLost = failures.isMultiple(of: Self.lossAfter)
+  }
+
+  private func failure(_ error: VAError) -> EncoderError {
+    countFailure()
     return device?.failure(error) ?? .driver("\(error)")
   }
 
@@ -199,6 +195,7 @@ final class VAAPIEncoder: VideoEncoder {
       try pictures.context.encode(
         pictures.input, parameters: parameters(for: picture, in: pictures, raise: raise))
       output = try pictures.coded.map(encodedFrom: pictures.input)
+      input.letGo()
     } catch {
       if error.isBufferTooSmall { return nil }
       throw failure(error)
@@ -244,7 +241,7 @@ final class VAAPIEncoder: VideoEncoder {
     of picture: H264Picture, pts: Int64
   ) throws(EncoderError) -> AccessUnit? {
     let status = output?.status ?? []
-    if status.contains(.overflow) { return nil }
+    if !status.isDisjoint(with: .overflow) { return nil }
     var unit = AccessUnit(isKeyframe: picture.isIDR, pts: pts)
     var isWhole = true
     unsafe output?.forEachSegment { segment in
@@ -257,8 +254,7 @@ final class VAAPIEncoder: VideoEncoder {
       throw .unavailable("\(vendor) writes NAL units of type 0, which nothing decodes")
     }
     guard isWhole, !status.contains(.badBitstream), type == (picture.isIDR ? 5 : 1) else {
-      order.lose()
-      failures += 1
+      countFailure()
       throw .driver("\(vendor) returned no H.264 picture: \(unit.byteCount) bytes")
     }
     if picture.isIDR, device?.choice.packedHeaders.contains(.sequence) == false {

@@ -5,7 +5,7 @@ import Wire
 
 /// How an agent died, in words, and whether another may be started.
 struct AgentEnd: Equatable {
-  let words: String
+  private(set) var words: String
   /// Why it finished, or else the words: what is said beside `code`.
   private(set) var reason: String
   /// The exit code that makes an end final; nil where another agent may come.
@@ -72,6 +72,16 @@ struct AgentEnd: Equatable {
     end.reason = text
     return end
   }
+
+  /// The same once more, as one of many.
+  var repeated: AgentEnd {
+    var end = self
+    end.words = "crash loop: \(words)"
+    return end
+  }
+
+  /// The exit code that stands for SIGKILL.
+  static let killed = shellBase + SIGKILL
 
   /// What a shell, and systemd, report for a signal is this much more than its number.
   private static let shellBase: Int32 = 128

@@ -71,7 +71,7 @@ final class AgentLink {
     self.token = token
     begin = now
     pulse = LinkPulse(now: now)
-    stream = try TCPStream(on: loop, inputBytes: 256 << 10)
+    stream = try TCPStream(on: loop)
   }
 
   /// Connects and greets with `greeting`, to which the token is added.

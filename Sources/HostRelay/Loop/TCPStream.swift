@@ -31,12 +31,12 @@ enum StreamEnd: Equatable, CustomStringConvertible {
   /// Called once when the peer is gone; the stream closes itself right after.
   var ended: ((StreamEnd) -> Void)?
 
-  private let input: UnsafeMutableBufferPointer<UInt8>
+  private let loop: EventLoop
   private var stream: UnsafeMutablePointer<uv_stream_t> { unsafe raw() }
 
-  /// An unconnected stream; `inputBytes` is the size of its one read buffer.
-  init(on loop: EventLoop, inputBytes: Int = 65_536) throws(UVError) {
-    unsafe input = .allocate(capacity: inputBytes)
+  /// An unconnected stream.
+  init(on loop: EventLoop) throws(UVError) {
+    self.loop = loop
     super.init(UV_TCP)
     try checkUV(unsafe uv_tcp_init(loop.raw, raw()), "uv_tcp_init")
     adopt()
@@ -101,7 +101,7 @@ enum StreamEnd: Equatable, CustomStringConvertible {
     _ = unsafe uv_read_start(
       stream,
       { handle, _, buffer in
-        guard let input = unsafe (owner(of: handle, as: TCPStream.self))?.input else { return }
+        guard let input = unsafe (owner(of: handle, as: TCPStream.self))?.loop.input else { return }
         unsafe buffer?.pointee.base = UnsafeMutableRawPointer(input.baseAddress)?
           .assumingMemoryBound(to: CChar.self)
         unsafe buffer?.pointee.len = input.count
@@ -178,7 +178,7 @@ enum StreamEnd: Equatable, CustomStringConvertible {
 
   private func took(_ count: Int) {
     if count > 0 {
-      unsafe received?(UnsafeBufferPointer(rebasing: input[..<count]).span)
+      unsafe received?(UnsafeBufferPointer(rebasing: loop.input[..<count]).span)
     } else if count < 0 {
       end(count == Int(UV_EOF.rawValue) ? .closed : .failed(Int32(count)))
     }
@@ -194,10 +194,6 @@ enum StreamEnd: Equatable, CustomStringConvertible {
   override func released() {
     received = nil
     ended = nil
-  }
-
-  deinit {
-    unsafe input.deallocate()
   }
 }
 

@@ -30,7 +30,7 @@ final class ConsumerConnection {
     begin = now
     try TCPSocket.tune(
       socket.raw, silence: RelayLimits.userTimeout, unsent: RelayLimits.notSentBytes)
-    stream = try TCPStream(on: loop, inputBytes: 4096)
+    stream = try TCPStream(on: loop)
     do { try stream.open(socket) } catch {
       stream.close()
       throw error

@@ -14,7 +14,7 @@ final class LiveConnection {
 
   /// Takes over a socket whose request has been read.
   init(_ socket: consuming OwnedFD, name: String, loop: EventLoop, now: Moment) throws(UVError) {
-    stream = try TCPStream(on: loop, inputBytes: 1024)
+    stream = try TCPStream(on: loop)
     do { try stream.open(socket) } catch {
       stream.close()
       throw error

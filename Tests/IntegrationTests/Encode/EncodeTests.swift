@@ -81,10 +81,13 @@ struct EncodeTests {
     #expect(signalToNoise(decoded.pictures[0], ideal) > 30)
   }
 
-  @Test("pictures past the end of frame_num decode")
-  func manyPictures() throws {
+  @Test(
+    "pictures past the end of frame_num decode, in each profile",
+    arguments: [(nil, "42C0"), (.main, "4D40"), (.high, "6400")] as [(Profile?, String)])
+  func manyPictures(profile: Profile?, codec: String) throws {
     let frames = try DrawnFrames(width: 64, height: 48)
-    let encoder = try softwareEncoder(width: 64, height: 48)
+    let encoder = try softwareEncoder(width: 64, height: 48, profile: profile)
+    #expect(encoder.stream.codec.hasPrefix("avc1." + codec))
     var stream: [UInt8] = []
     for number in 0..<600 {
       frames.draw { x, y in color(x, y, number) }
@@ -146,7 +149,8 @@ struct EncodeTests {
   @Test("a bit rate above the level's brings a keyframe of a higher level, a lower one nothing")
   func bitrateAboveLevel() throws {
     let frames = try DrawnFrames(width: 320, height: 192)
-    let encoder = try softwareEncoder(width: 320, height: 192)
+    let encoder = try softwareEncoder(
+      width: 320, height: 192, profile: .constrainedBaseline)
     try encoder.load(frames.frame())
     _ = try encoder.encode(keyframe: false, pts: 0)
     let codec = encoder.stream.codec

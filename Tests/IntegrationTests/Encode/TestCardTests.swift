@@ -11,22 +11,64 @@ import Testing
 struct TestCardTests {
   static let sizes = [(1920, 1080), (1366, 768), (1919, 1079), (641, 481)]
 
+  /// A keyframe of a card that was turned, as the encoder writes it.
+  struct CardStream {
+    let card: TestCard
+    let transformation: UInt32
+    let unit: [UInt8]
+    let stream: EncodedStream
+
+    var name: String { "\(card.width)x\(card.height), transformation \(transformation)" }
+  }
+
+  /// All sizes in all transforms, encoded once for both opinions.
+  private static let streams = Result {
+    try sizes.flatMap { width, height in
+      try (UInt32(0)..<8).map { transformation in
+        let card = TestCard(width: width, height: height)
+        let made = card.made(transformation)
+        let frames = try DrawnFrames(width: made.width, height: made.height)
+        frames.drawGrid(made.color)
+        let shape = FrameShape(
+          width: made.width, height: made.height,
+          orientation: Orientation(undoing: transformation))
+        let encoder = try softwareEncoder(width: made.width, height: made.height)
+        try encoder.reconfigure(for: shape, isHalved: false)
+        try encoder.load(frames.frame(orientation: shape.orientation))
+        let unit = try encoder.encode(keyframe: true, pts: 0).bytes()
+        return CardStream(
+          card: card, transformation: transformation, unit: unit, stream: encoder.stream)
+      }
+    }
+  }
+
   @Test("patches are within 3 of 255 to the edge, in all eight transforms", arguments: sizes)
   func transforms(width: Int, height: Int) throws {
-    for transformation in UInt32(0)..<8 {
-      let card = TestCard(width: width, height: height)
-      let made = card.made(transformation)
-      let frames = try DrawnFrames(width: made.width, height: made.height)
-      frames.draw(made.color)
-      let orientation = Orientation(undoing: transformation)
-      let encoder = try softwareEncoder(width: made.width, height: made.height)
-      try encoder.reconfigure(
-        for: FrameShape(width: made.width, height: made.height, orientation: orientation),
-        isHalved: false)
-      try encoder.load(frames.frame(orientation: orientation))
-      try expect(
-        card, in: encoder.encode(keyframe: true, pts: 0).bytes(), of: encoder,
-        "\(width)x\(height), transformation \(transformation)")
+    for one in try Self.streams.get() where (one.card.width, one.card.height) == (width, height) {
+      try expect(one.card, in: one.unit, of: one.stream, one.name)
+    }
+  }
+
+  @Test("a browser's WebCodecs sees the same")
+  func webCodecs() throws {
+    let streams = try Self.streams.get()
+    let answers = try WebCodecsAnswer.all(
+      of: streams.map { one in
+        (one.stream.codec, one.unit, one.card.spots(margin: Self.margin))
+      })
+    try #require(answers.count == streams.count)
+    for (one, answer) in zip(streams, answers) {
+      try #require(answer.error == nil, "\(one.name): \(answer.error ?? "")")
+      #expect(answer.width == one.stream.displayWidth, "\(one.name)")
+      #expect(answer.height == one.stream.displayHeight, "\(one.name)")
+      #expect(answer.color?.matrix == "bt709" && answer.color?.fullRange == false)
+      for ((x, y), seen) in zip(one.card.spots(margin: Self.margin), answer.spots ?? []) {
+        let wanted = one.card.color(x, y)
+        let distance = (0..<3).reduce(0) { worst, channel in
+          max(worst, abs(seen[channel] - Int(wanted >> UInt32(16 - 8 * channel) & 0xff)))
+        }
+        #expect(distance <= 3, "\(one.name), pixel \(x) \(y): \(seen)")
+      }
     }
   }
 
@@ -34,12 +76,12 @@ struct TestCardTests {
   func bt601() throws {
     let card = TestCard(width: 640, height: 360)
     let frames = try DrawnFrames(width: card.width, height: card.height)
-    frames.draw(card.color)
+    frames.drawGrid(card.color)
     let encoder = try softwareEncoder(
       width: card.width, height: card.height, colour: .bt601)
     try encoder.load(frames.frame())
     let unit = try encoder.encode(keyframe: true, pts: 0).bytes()
-    let opinion = try expect(card, in: unit, of: encoder, "BT.601")
+    let opinion = try expect(card, in: unit, of: encoder.stream, "BT.601")
     #expect(opinion.properties["color_space"] == "smpte170m")
     #expect(opinion.properties["color_primaries"] == "smpte170m")
     #expect(opinion.properties["color_transfer"] == "bt709")
@@ -53,7 +95,7 @@ struct TestCardTests {
       let card = TestCard(width: 641, height: 481)
       let made = card.made(transformation)
       let frames = try DrawnFrames(width: made.width, height: made.height)
-      frames.draw(made.color)
+      frames.drawGrid(made.color)
       let orientation = Orientation(undoing: transformation)
       let encoder = try softwareEncoder(
         width: made.width, height: made.height, wish: PictureWish(width: width, height: height))
@@ -128,13 +170,13 @@ struct TestCardTests {
   /// What the stream says it is, and what is seen of it.
   @discardableResult
   private func expect(
-    _ card: TestCard, in unit: [UInt8], of encoder: VAAPIEncoder, _ what: String
+    _ card: TestCard, in unit: [UInt8], of stream: EncodedStream, _ what: String
   ) throws -> SecondOpinion {
     let opinion = try SecondOpinion(unit)
     try #require(opinion.isWhole, "\(what): \(opinion.log)")
     #expect(!opinion.log.lowercased().contains("conceal"))
     let size = "\(opinion.width)x\(opinion.height)"
-    #expect(size == "\(encoder.stream.displayWidth)x\(encoder.stream.displayHeight)")
+    #expect(size == "\(stream.displayWidth)x\(stream.displayHeight)")
     #expect(size == "\((card.width + 1) / 2 * 2)x\((card.height + 1) / 2 * 2)")
     #expect(opinion.containerSize == size)
     #expect(opinion.properties["color_range"] == "tv")

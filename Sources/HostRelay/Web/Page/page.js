@@ -64,8 +64,9 @@ async function showStatus() {
     const status = await response.json();
     element("control").hidden = !status.may_control;
     const { agent } = status;
-    element("memory").textContent = agent.connected && agent.vm_size_kb
-      ? memoryWords(agent, status.memory) : "–";
+    const isMeasured = agent.connected && agent.vm_size_kb;
+    element("memory").textContent = isMeasured ? memoryWords(agent, status.memory) : "–";
+    element("uncounted").textContent = isMeasured ? uncountedWords(agent) : "–";
   } catch {
     // The WebSocket tells when the relay is gone.
   }
@@ -76,6 +77,14 @@ function memoryWords(agent, memory) {
   const used = agent.limit_address_kb ? agent.vm_size_kb : agent.vm_data_kb;
   const step = memory.step === "rest" ? "" : `, gives up: ${memory.step}`;
   return `${(used / 1024).toFixed(1)} of ${(limit / 1024).toFixed(0)} MB${step}`;
+}
+
+// What no limit counts: a screen's frames, pixels of its own, and what is on its way to the relay.
+function uncountedWords(agent) {
+  const mb = (kb) => (kb / 1024).toFixed(1);
+  const unsent = ((agent.send_queue_bytes + agent.socket_bytes) / 1024).toFixed(1);
+  return `frames ${mb(agent.frames_held_kb)} MB, of them mapped ${mb(agent.frames_mapped_kb)}; `
+    + `own pixels ${mb(agent.memfd_kb)} MB; unsent ${unsent} kB`;
 }
 
 // --- The connection
