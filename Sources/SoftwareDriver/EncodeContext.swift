@@ -6,7 +6,7 @@ internal import CVA
   let config: EncodeConfig
   let columns: Int
   let rows: Int
-  var encoder: PictureEncoder
+  let encoder: PictureEncoder
   var rateControl = RateControl()
   let windows = PictureWindows()
   var target: Surface?
