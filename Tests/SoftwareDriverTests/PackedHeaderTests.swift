@@ -125,6 +125,9 @@ struct PackedHeaderTests {
     let spoilers: [(inout Headers) -> Void] = [
       { $0.sequence.widthInMacroblocks += 1 },
       { $0.sequence.log2MaxFrameNum = 9 },
+      { $0.sequence.heightInMacroblocks -= 1 },
+      { $0.sequence.levelIDC = 31 },
+      { $0.sequence.cropBottom = 2 },
       { $0.sequence.pictureOrder = .lsb(log2Max: 4) },
       { $0.picture.initialQP = 27 },
       { $0.picture.usesCABAC = true },

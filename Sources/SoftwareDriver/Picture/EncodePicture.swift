@@ -48,6 +48,7 @@ extension Driver {
       throw .notEnoughBuffer.because("a coded buffer that is too small")
     }
     checked.reconstruction.isReference = true
+    checked.reconstruction.frameNum = UInt32(checked.picture.frame_num)
     try reconstructions?.append(
       checked.reconstruction, width: checked.displayWidth, height: checked.displayHeight)
     guard options.delayNanoseconds > 0 else { return }

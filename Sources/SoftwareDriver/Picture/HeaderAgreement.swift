@@ -17,11 +17,13 @@ extension CheckedPicture {
       } catch {
         // Syntax beyond our own, such as ffmpeg's memory management operations, cannot be compared.
         if case .unsupported = error { continue }
-        throw .invalidParameter
+        throw .invalidParameter.because("a packed header that contradicts the parameters")
       }
     }
     // Whoever brings one of the two brings the other.
-    guard sets.isEmpty || !isIDR || sets == [.sequence, .picture] else { throw .invalidParameter }
+    guard sets.isEmpty || !isIDR || sets == [.sequence, .picture] else {
+      throw .invalidParameter.because("a packed SPS without its PPS, or the other way round")
+    }
   }
 
   /// Every SPS and PPS in the header's bytes; other NAL units are the client's own affair.
@@ -52,7 +54,8 @@ extension CheckedPicture {
     guard brought.id == known.id, brought.widthInMacroblocks == known.widthInMacroblocks,
       brought.heightInMacroblocks == known.heightInMacroblocks,
       brought.log2MaxFrameNum == known.log2MaxFrameNum, brought.pictureOrder == known.pictureOrder,
-      brought.maxRefFrameCount >= 1
+      brought.maxRefFrameCount >= 1, brought.levelIDC == known.levelIDC,
+      brought.cropRight == known.cropRight, brought.cropBottom == known.cropBottom
     else { throw .invalid("packed sequence parameter set") }
   }
 

@@ -9,6 +9,8 @@ final class Surface {
   var reconstruction: Reconstruction?
   /// False once the client wrote pixels over a reconstruction: it is no reference any more.
   var isReference = false
+  /// frame_num of the picture that was reconstructed here.
+  var frameNum: UInt32 = 0
   /// When the last picture that used the surface is over, on the steady clock.
   var readyAt: UInt64 = 0
   /// Images derived from this surface that the client still holds.
