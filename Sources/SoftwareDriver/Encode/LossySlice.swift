@@ -9,6 +9,7 @@ extension PictureEncoder {
     _ job: borrowing PictureJob, plan: inout PicturePlan, into sink: inout BitSink
   ) {
     beginSlice(of: job)
+    plan.startBits = sink.bitCount
     for row in 0..<rows {
       let job = job.around(row: row)
       for column in 0..<columns {
@@ -41,6 +42,8 @@ extension PictureEncoder {
     if job.memory.hashes[index] == reference.memory.hashes[index] {
       motionCosts[column] = 0
       codeUnchanged(job, reference, &plan, column: column, row: row, into: &sink)
+    } else if sink.bitCount &- plan.startBits >= plan.hardBits {
+      postpone(job, reference, column: column, row: row, into: &sink)
     } else {
       let before = sink.bitCount
       codeChanged(job, reference, qp: plan.qp, column: column, row: row, into: &sink)
@@ -73,6 +76,23 @@ extension PictureEncoder {
     }
     job.memory.qualities[index] = quality
     codeRepeat(job, reference, column: column, row: row, into: &sink)
+  }
+
+  /// Leaves a changed macroblock, for which there are no bits left, as motion implies it: to the next
+  /// picture its source has changed again.
+  private func postpone(
+    _ job: borrowing PictureJob, _ reference: borrowing PictureJob.Reference, column: Int, row: Int,
+    into sink: inout BitSink
+  ) {
+    let index = row &* columns &+ column
+    let motion = skipMotion(column: column, row: row).clamped(
+      column: column, row: row, columns: columns, rows: rows)
+    let decided = predictOnly(job, reference, motion: motion, column: column, row: row)
+    finish(decided, job, column: column, row: row, into: &sink)
+    renewSerial(of: index, in: job)
+    motionCosts[column] = 0
+    job.memory.hashes[index] = ~job.memory.hashes[index]
+    job.memory.qualities[index] = Reconstruction.unknownQuality
   }
 
   private func codeChanged(
