@@ -26,6 +26,7 @@ let package = Package(
     .executable(name: "host-relay", targets: ["HostRelay"]),
     // libva adds `_drv_video` to a driver's name: this one is called `libporthole`.
     .library(name: "porthole_drv_video", type: .dynamic, targets: ["DriverModule"]),
+    .library(name: "porthole_inner_drv_video", type: .dynamic, targets: ["InnerDriverModule"]),
   ],
   targets: [
     // C libraries of the system, as Debian packages them.
@@ -41,7 +42,8 @@ let package = Package(
     .target(name: "CMemoryGuard"),
     .target(name: "CPixelKernels", cSettings: [.unsafeFlags(["-O3"])]),
 
-    // Rooms that both processes use.
+    // Rooms that both processes use, or the agent and its driver.
+    .target(name: "Pixels", dependencies: ["CPixelKernels"], swiftSettings: house),
     .target(name: "Wire", swiftSettings: house),
     .target(name: "Bitstream", swiftSettings: house),
     .target(name: "Posix", dependencies: ["CLinux"], swiftSettings: house),
@@ -51,7 +53,8 @@ let package = Package(
     // The software driver: all its logic, and apart from it the module that libva loads. The flags
     // of the module must not reach a test's link, so no test names it.
     .target(
-      name: "SoftwareDriver", dependencies: ["CVA", "CLinux", "Bitstream", "CPixelKernels"],
+      name: "SoftwareDriver",
+      dependencies: ["CVA", "CLinux", "Bitstream", "CPixelKernels", "Pixels"],
       swiftSettings: house),
     .target(
       name: "DriverModule", dependencies: ["CVA", "SoftwareDriver"], exclude: ["exports.map"],
@@ -62,15 +65,20 @@ let package = Package(
           "-Xlinker", "--gc-sections",
         ])
       ]),
+    // The same driver for the agent, which has it inside: Swift's runtime is mapped once then.
+    .target(
+      name: "InnerDriverModule",
+      linkerSettings: [.unsafeFlags(["-static-stdlib", "-nostartfiles"])]),
 
     // The agent.
-    .target(name: "PipeWire", dependencies: ["CPipeWire", "Posix"], swiftSettings: house),
+    .target(
+      name: "PipeWire", dependencies: ["CPipeWire", "CLinux", "Posix"], swiftSettings: house),
     .target(name: "VAAPI", dependencies: ["CVA", "Posix"], swiftSettings: house),
     .executableTarget(
       name: "CaptureAgent",
       dependencies: [
         "Wire", "Bitstream", "Posix", "Report", "CommandOptions", "PipeWire", "VAAPI", "CSystemd",
-        "CLinux", "CMemoryGuard", "CPixelKernels",
+        "CLinux", "CMemoryGuard", "CPixelKernels", "Pixels", "CVA", "SoftwareDriver",
       ],
       swiftSettings: house),
 
@@ -81,11 +89,22 @@ let package = Package(
         "Wire", "Bitstream", "Posix", "Report", "CommandOptions", "CUV", "CWebSockets", "CAVFormat",
         "CLinux",
       ],
+      resources: [
+        .embedInCode("Web/Page/index.html"), .embedInCode("Web/Page/page.css"),
+        .embedInCode("Web/Page/page.svg"), .embedInCode("Web/Page/page.js"),
+        .embedInCode("Web/Page/wire.js"), .embedInCode("Web/Page/codecs.js"),
+        .embedInCode("Web/Page/source.js"),
+      ],
       swiftSettings: house),
 
     .target(
       name: "TestSupport", dependencies: ["Wire", "Bitstream", "Posix"], path: "Tests/TestSupport",
       swiftSettings: tests),
+    // A PipeWire of a test's own, and a screen on it.
+    .target(
+      name: "CaptureSupport",
+      dependencies: ["PipeWire", "CPipeWire", "CLinux", "Posix", "TestSupport"],
+      path: "Tests/CaptureSupport", swiftSettings: tests),
     .testTarget(name: "WireTests", dependencies: ["Wire", "TestSupport"], swiftSettings: tests),
     .testTarget(
       name: "BitstreamTests", dependencies: ["Bitstream", "TestSupport"],
@@ -97,7 +116,7 @@ let package = Package(
       name: "CaptureAgentTests",
       dependencies: [
         "CaptureAgent", "Wire", "Bitstream", "Posix", "Report", "PipeWire", "VAAPI",
-        "CPixelKernels", "CMemoryGuard", "CLinux", "TestSupport",
+        "CommandOptions", "CPixelKernels", "CMemoryGuard", "CLinux", "Pixels", "TestSupport",
       ],
       swiftSettings: tests),
     .testTarget(
@@ -106,17 +125,20 @@ let package = Package(
       swiftSettings: tests),
     .testTarget(
       name: "SoftwareDriverTests",
-      dependencies: ["SoftwareDriver", "Bitstream", "CPixelKernels", "CVA", "TestSupport"],
+      dependencies: [
+        "SoftwareDriver", "Bitstream", "CPixelKernels", "Pixels", "CVA", "CLinux", "TestSupport",
+      ],
       swiftSettings: tests),
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
         "CaptureAgent", "PipeWire", "VAAPI", "Wire", "Bitstream", "Posix", "Report", "CPipeWire",
-        "CLinux", "TestSupport",
+        "CLinux", "Pixels", "TestSupport", "CaptureSupport",
       ],
       swiftSettings: tests),
     .testTarget(
-      name: "StressTests", dependencies: ["Wire", "Bitstream", "TestSupport"],
+      name: "StressTests",
+      dependencies: ["Wire", "Bitstream", "PipeWire", "TestSupport", "CaptureSupport"],
       swiftSettings: tests),
     .testTarget(
       name: "EndToEndTests", dependencies: ["Wire", "Bitstream", "Posix", "TestSupport"],

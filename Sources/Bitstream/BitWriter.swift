@@ -54,6 +54,11 @@ package struct BitWriter: Sendable {
     alignWithZeros()
   }
 
+  /// cabac_alignment_one_bit, clause 7.3.4: ones up to the next byte.
+  package mutating func alignWithOnes() {
+    while pendingCount > 0 { put(true) }
+  }
+
   /// Zeros up to the next byte.
   package mutating func alignWithZeros() {
     if pendingCount > 0 { put(0, bits: 8 - pendingCount) }

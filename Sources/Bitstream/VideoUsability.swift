@@ -15,6 +15,8 @@ package struct VideoUsability: Equatable, Sendable {
 
     /// Limited range BT.709: 1/1/1.
     package static let bt709 = Colour(isFullRange: false, primaries: 1, transfer: 1, matrix: 1)
+    /// Limited range BT.601 as 525 lines had it, with the transfer of both: 6/1/6.
+    package static let bt601 = Colour(isFullRange: false, primaries: 6, transfer: 1, matrix: 6)
 
     package init(isFullRange: Bool, primaries: UInt8, transfer: UInt8, matrix: UInt8) {
       self.isFullRange = isFullRange

@@ -5,6 +5,7 @@
 // module, as the order of files has it, and its users would lack an import.
 #pragma clang module import SwiftGlibc
 #include <linux/capability.h>
+#include <linux/dma-buf.h>
 #include <linux/inet_diag.h>
 #include <linux/memfd.h>
 #include <linux/netlink.h>
@@ -12,6 +13,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -21,6 +23,7 @@
 extern int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
 extern int pthread_setname_np(pthread_t thread, const char *name);
 extern int memfd_create(const char *name, unsigned int flags);
+extern const char *sigabbrev_np(int number);
 
 // The RLIMIT_ constants are of another type than setrlimit's parameter.
 static inline int linux_setrlimit(int resource, uint64_t soft_and_hard) {
@@ -42,4 +45,9 @@ static inline int linux_capget(cap_user_header_t header, cap_user_data_t sets) {
 }
 static inline int linux_capset(cap_user_header_t header, cap_user_data_t sets) {
   return (int)syscall(SYS_capset, header, sets);
+}
+// Tells the kernel that the processor reads and writes a dma-buf: `end` is 0 before, 1 after.
+static inline int linux_dma_buf_sync(int fd, int end) {
+  struct dma_buf_sync sync = {DMA_BUF_SYNC_RW | (end ? DMA_BUF_SYNC_END : DMA_BUF_SYNC_START)};
+  return ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync);
 }

@@ -2,6 +2,7 @@
 // must happen once. Each is wrapped as it stands; what to ask for is decided in Swift.
 #pragma once
 #include <pipewire/pipewire.h>
+#include <pipewire/impl-module.h>
 #include <spa/buffer/meta.h>
 #include <spa/param/buffers.h>
 #include <spa/param/video/format-utils.h>
@@ -65,22 +66,34 @@ struct ph_format_wish {
   uint32_t format_count;
   uint32_t max_size;   // pixels, each way
   uint32_t frame_rate; // frames a second, at most
+  // Of dma-bufs; none asks for memory that anyone can map. A producer that knows no modifiers passes
+  // over a format that has them, and goes on to the next.
+  const uint64_t *modifiers;
+  uint32_t modifier_count;
 };
 static inline const struct spa_pod *ph_build_format(
-    uint8_t *buffer, uint32_t size, const struct ph_format_wish *wish) {
-  struct spa_pod_builder b = SPA_POD_BUILDER_INIT(buffer, size);
+    struct spa_pod_builder *b, const struct ph_format_wish *wish) {
   struct spa_pod_frame object, choice;
-  spa_pod_builder_push_object(&b, &object, SPA_TYPE_OBJECT_Format, SPA_PARAM_EnumFormat);
+  spa_pod_builder_push_object(b, &object, SPA_TYPE_OBJECT_Format, SPA_PARAM_EnumFormat);
   spa_pod_builder_add(
-      &b, SPA_FORMAT_mediaType, SPA_POD_Id(SPA_MEDIA_TYPE_video), SPA_FORMAT_mediaSubtype,
+      b, SPA_FORMAT_mediaType, SPA_POD_Id(SPA_MEDIA_TYPE_video), SPA_FORMAT_mediaSubtype,
       SPA_POD_Id(SPA_MEDIA_SUBTYPE_raw), 0);
-  spa_pod_builder_prop(&b, SPA_FORMAT_VIDEO_format, 0);
-  spa_pod_builder_push_choice(&b, &choice, SPA_CHOICE_Enum, 0);
-  spa_pod_builder_id(&b, wish->formats[0]);
-  for (uint32_t i = 0; i < wish->format_count; i++) spa_pod_builder_id(&b, wish->formats[i]);
-  spa_pod_builder_pop(&b, &choice);
+  spa_pod_builder_prop(b, SPA_FORMAT_VIDEO_format, 0);
+  spa_pod_builder_push_choice(b, &choice, SPA_CHOICE_Enum, 0);
+  spa_pod_builder_id(b, wish->formats[0]);
+  for (uint32_t i = 0; i < wish->format_count; i++) spa_pod_builder_id(b, wish->formats[i]);
+  spa_pod_builder_pop(b, &choice);
+  if (wish->modifier_count > 0) {
+    spa_pod_builder_prop(
+        b, SPA_FORMAT_VIDEO_modifier, SPA_POD_PROP_FLAG_MANDATORY | SPA_POD_PROP_FLAG_DONT_FIXATE);
+    spa_pod_builder_push_choice(b, &choice, SPA_CHOICE_Enum, 0);
+    spa_pod_builder_long(b, (int64_t)wish->modifiers[0]);
+    for (uint32_t i = 0; i < wish->modifier_count; i++)
+      spa_pod_builder_long(b, (int64_t)wish->modifiers[i]);
+    spa_pod_builder_pop(b, &choice);
+  }
   spa_pod_builder_add(
-      &b, SPA_FORMAT_VIDEO_size,
+      b, SPA_FORMAT_VIDEO_size,
       SPA_POD_CHOICE_RANGE_Rectangle(
           &SPA_RECTANGLE(1920, 1080), &SPA_RECTANGLE(1, 1),
           &SPA_RECTANGLE(wish->max_size, wish->max_size)),
@@ -92,7 +105,11 @@ static inline const struct spa_pod *ph_build_format(
           &SPA_FRACTION(wish->frame_rate, 1), &SPA_FRACTION(0, 1),
           &SPA_FRACTION(wish->frame_rate, 1)),
       0);
-  return (const struct spa_pod *)spa_pod_builder_pop(&b, &object);
+  return (const struct spa_pod *)spa_pod_builder_pop(b, &object);
+}
+
+static inline bool ph_has_modifier(const struct spa_pod *format) {
+  return spa_pod_find_prop(format, NULL, SPA_FORMAT_VIDEO_modifier) != NULL;
 }
 
 struct ph_buffer_wish {

@@ -20,6 +20,7 @@ enum Agent {
       Log.note("\(error)")
       return .usage
     }
+    if options.recordsEnd { return recordEnd() }
     let limits: MemoryLimits
     do throws(PosixError) {
       limits = try MemoryLimits.apply(tier: options.memoryTier, byteCount: options.memoryLimit)
@@ -43,7 +44,9 @@ enum Agent {
     let pid = UInt32(getpid())
     let instance = UInt64(MonotonicClock.sinceBoot())
     do throws(PosixError) {
-      let file = try LastWords.open(in: RuntimeDirectory()).release()
+      let file = try LastWords.open(
+        in: RuntimeDirectory(), pid: pid, instance: instance
+      ).release()
       try AllocationGuard.arm(instance: instance, pid: pid, file: file)
       #if DEBUG
         Faults.arm()
@@ -54,10 +57,25 @@ enum Agent {
     }
   }
 
+  /// Leaves word of another process's end, which systemd tells by the environment.
+  private static func recordEnd() -> ExitCode {
+    guard let end = ServiceEnd(variable: Environment.value) else {
+      Log.note("--record-end is for a unit's ExecStopPost=, which is told how the unit ended")
+      return .usage
+    }
+    do throws(PosixError) {
+      LastWords.complete(with: end, in: try RuntimeDirectory())
+      return .finished
+    } catch {
+      Log.note("\(error)")
+      return .unavailable
+    }
+  }
+
   private static func explainMemory(_ options: Options) -> ExitCode {
-    var configuration = EncoderConfiguration(
-      width: options.size.width, height: options.size.height, driverFolder: Pipeline.ownFolder)
-    configuration.display = options.display
+    let configuration = EncoderConfiguration(
+      width: options.patternSize.width, height: options.patternSize.height,
+      display: options.display, driverFolder: Pipeline.ownFolder, wish: options.wish)
     let budget = MemoryBudget(options: options, configuration: configuration)
     for line in budget.lines { print(line) }
     return budget.isWithinLimit ? .finished : .memoryLimit

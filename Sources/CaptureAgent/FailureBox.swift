@@ -1,9 +1,9 @@
 import PipeWire
 import Synchronization
 
-/// Carries the encoder thread's failure to the loop.
-final class FailureBox: Sendable {
-  private let failure = Mutex<SourceEnd?>(nil)
+/// Carries a failure from the encoder's thread to the loop; a later one replaces one that was not taken.
+final class FailureBox<Failure: Sendable>: Sendable {
+  private let failure = Mutex<Failure?>(nil)
   private let signal = Mutex<EventSource?>(nil)
 
   /// What is signalled on a post; set before the thread starts.
@@ -13,13 +13,13 @@ final class FailureBox: Sendable {
   }
 
   /// Any thread.
-  func post(_ end: SourceEnd) {
-    failure.withLock { $0 = end }
+  func post(_ new: Failure) {
+    failure.withLock { $0 = new }
     event?.signal()
   }
 
   /// On the loop.
-  func take() -> SourceEnd? {
+  func take() -> Failure? {
     failure.withLock { failure in
       defer { failure = nil }
       return failure

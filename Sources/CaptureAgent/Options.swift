@@ -1,5 +1,6 @@
 import CommandOptions
 import Glibc
+import Pixels
 import Posix
 import VAAPI
 
@@ -14,11 +15,13 @@ struct Options: Sendable {
   var listen: SocketAddress
   var source: Source
   var showsCursor: Bool
-  /// Of the test pattern; a screen has its own.
-  var size: (width: Int, height: Int)
+  /// The size and the turn of the pictures.
+  var wish = PictureWish()
   var framesPerSecond: Int
   var bitsPerSecond: Int?
-  var profile: Profile
+  /// nil: the best that the driver has.
+  var profile: Profile?
+  var colour: Colour
   var name: String
   var display: DisplayChoice
   var memoryLimit: Int
@@ -29,6 +32,7 @@ struct Options: Sendable {
   var restoreFile: String?
   var asksAnew: Bool
   var explainsMemory: Bool
+  var recordsEnd: Bool
 
   static let table = OptionTable(
     program: "capture-agent",
@@ -39,12 +43,14 @@ struct Options: Sendable {
       Option(
         "source", .value("SOURCE"), "portal, node:NAME-OR-SERIAL, pattern", standard: "portal"),
       Option("cursor", .value("HOW"), "embedded or hidden", standard: "embedded"),
-      Option("size", .value("WxH"), "of the test pattern", standard: "1920x1080"),
+      Option("size", .value("WxH"), "of the pictures, with black bars; default: the source's"),
+      Option("rotate", .value("DEGREES"), "clockwise: 0, 90, 180 or 270", standard: "0"),
+      Option("mirror", .flag, "left to right, once it is rotated"),
       Option("fps", .value("N"), "frames a second at most, 1 to 240", standard: "30"),
       Option("bitrate", .value("BITS"), "a second, as 6M or 800k; default: by size"),
       Option(
-        "profile", .value("NAME"), "constrained-baseline, main or high",
-        standard: "constrained-baseline"),
+        "profile", .value("NAME"), "constrained-baseline, main or high; default: the driver's best"),
+      Option("color", .value("STANDARD"), "bt709 or bt601", standard: "bt709"),
       Option("name", .value("TEXT"), "what viewers read; default: this machine's name"),
       Option(
         "va-display", .value("DISPLAY"), "auto, drm[:PATH], none (software)", standard: "auto"),
@@ -56,6 +62,7 @@ struct Options: Sendable {
       Option("restore-file", .value("FILE"), "where the portal's permission is kept"),
       Option("ask", .flag, "forget that permission and ask again"),
       Option("explain-memory", .flag, "print the memory plan and stop"),
+      Option("record-end", .flag, "for a unit's ExecStopPost=: leave word of how it ended"),
     ])
 
   init(_ values: OptionValues) throws(UsageError) {
@@ -74,7 +81,14 @@ struct Options: Sendable {
     showsCursor = try values.value("cursor", "embedded or hidden") {
       ["embedded": true, "hidden": false][$0]
     }
-    size = try values.value("size", "WIDTHxHEIGHT, each 1 to 16384", OptionFormat.size)
+    if values["size"] != nil {
+      let size = try values.value("size", "WIDTHxHEIGHT, each 1 to 16384", OptionFormat.size)
+      (wish.width, wish.height) = (size.width, size.height)
+    }
+    let turns = try values.value("rotate", "0, 90, 180 or 270") {
+      ["0": 0, "90": 1, "180": 2, "270": 3][$0]
+    }
+    wish.turn = Orientation(quarterTurns: turns, isMirrored: values.isOn("mirror"))
     framesPerSecond = try values.value("fps", "1 to 240") { text in
       Int(text).flatMap { (1...240).contains($0) ? $0 : nil }
     }
@@ -83,9 +97,12 @@ struct Options: Sendable {
         OptionFormat.bitrate(text).flatMap { (100_000...200_000_000).contains($0) ? $0 : nil }
       }
     }
-    profile = try values.value("profile", "constrained-baseline, main or high") {
-      Profile(rawValue: $0)
+    if values["profile"] != nil {
+      profile = try values.value("profile", "constrained-baseline, main or high") {
+        Profile(rawValue: $0)
+      }
     }
+    colour = try values.value("color", "bt709 or bt601") { Colour(rawValue: $0) }
     display = try values.value("va-display", "auto, drm[:PATH] or none") {
       DisplayChoice(argument: $0)
     }
@@ -104,7 +121,11 @@ struct Options: Sendable {
     restoreFile = values["restore-file"]
     asksAnew = values.isOn("ask")
     explainsMemory = values.isOn("explain-memory")
+    recordsEnd = values.isOn("record-end")
   }
+
+  /// Of the test pattern, which is drawn as large as the pictures are wanted.
+  var patternSize: (width: Int, height: Int) { (wish.width ?? 1920, wish.height ?? 1080) }
 
   private static var machineName: String {
     var name = [CChar](repeating: 0, count: 256)

@@ -21,6 +21,8 @@ final class Pipeline {
   private let limits: MemoryLimits
   private let identity: Identity
   private let driver: String
+  /// Of dma-bufs that the driver reads.
+  private let modifiers: [UInt64]
   private let memory: MemoryWatch
   private var status: Status
   private let loop: Loop
@@ -29,7 +31,8 @@ final class Pipeline {
   private let packets: PacketSlot
   private let listener: RelayListener
   private let counts = EncodeCounts()
-  private let failure = FailureBox()
+  private let failure = FailureBox<SourceEnd>()
+  private let importFailures = FailureBox<UInt64?>()
   private let signals: [SignalSource]
   private let ticks: TimerSource
   private let holdTimer: TimerSource
@@ -37,8 +40,8 @@ final class Pipeline {
   private var source: (any ScreenSource)?
   private var encoder: WorkerThread?
   private var links = 0
-  /// The session and epoch of the first relay: a relay that is started anew takes them over.
-  private var origin: (session: UInt64, epoch: UInt32)?
+  /// nil before the first relay.
+  private var origin: SessionOrigin?
   private var isPaused = false
   private var ending: ExitCode?
   /// The encoder's thread does not come back, so nobody waits for it.
@@ -64,7 +67,7 @@ final class Pipeline {
     let isSizeKnown = options.source == .pattern
     let budget = MemoryBudget(
       options: options,
-      configuration: isSizeKnown ? Self.configuration(options, size: options.size) : nil)
+      configuration: isSizeKnown ? Self.configuration(options, size: options.patternSize) : nil)
     if limits.dataBytes != nil, !budget.isWithinLimit {
       throw SourceEnd(code: .memoryLimit, text: budget.refusal)
     }
@@ -90,7 +93,9 @@ final class Pipeline {
     self.options = options
     self.limits = limits
     self.identity = identity
-    driver = try Display.open(options.display, driverFolder: Self.ownFolder).vendor
+    let display = try Display.open(options.display, driverFolder: Self.ownFolder)
+    driver = display.vendor
+    modifiers = Self.modifiers(of: display, options)
     memory = MemoryWatch(
       gauge: try MemoryGauge(), limits: limits,
       plan: MemoryBudget(options: options, configuration: nil))
@@ -102,6 +107,7 @@ final class Pipeline {
     packets = PacketSlot(
       filled: try loop.addEvent { callbacks.pipeline?.sendPacket() }, freed: { frames.wake() })
     failure.event = try loop.addEvent { callbacks.pipeline?.takeFailure() }
+    importFailures.event = try loop.addEvent { callbacks.pipeline?.takeImportFailure() }
     var signals: [SignalSource] = []
     for (number, name) in [(SIGTERM, "SIGTERM"), (SIGINT, "Ctrl-C")] {
       signals.append(
@@ -143,9 +149,11 @@ final class Pipeline {
   /// Before anything streams: a thread that cannot be made is an end here, and a hang later.
   private func startEncoder() throws {
     let failure = failure
+    let importFailures = importFailures
     let thread = EncodeThread(
-      configuration: Self.configuration(options, size: options.size), frames: frames,
-      packets: packets, orders: orders, counts: counts, onFailure: { failure.post($0) })
+      configuration: Self.configuration(options, size: options.patternSize), frames: frames,
+      packets: packets, orders: orders, counts: counts, onFailure: { failure.post($0) },
+      onImportFailure: { importFailures.post($0) })
     encoder = try WorkerThread(name: "encoder") { thread.run() }
   }
 
@@ -154,8 +162,18 @@ final class Pipeline {
   ) -> EncoderConfiguration {
     EncoderConfiguration(
       width: size.width, height: size.height, framesPerSecond: options.framesPerSecond,
-      bitsPerSecond: options.bitsPerSecond, profile: options.profile, display: options.display,
-      driverFolder: ownFolder)
+      bitsPerSecond: options.bitsPerSecond, profile: options.profile, colour: options.colour,
+      display: options.display, driverFolder: ownFolder, wish: options.wish)
+  }
+
+  /// The software driver reads what its process maps, and mapped a stripe at a time it costs less.
+  private static func modifiers(of display: Display, _ options: Options) -> [UInt64] {
+    guard options.display != .none else { return [] }
+    if options.colour == .bt601, DriverFamily(vendor: display.vendor) == .mesa {
+      Log.note("the driver converts to BT.709 whatever it is told: BT.601 is made on the processor")
+      return []
+    }
+    return display.importableModifiers()
   }
 
   private func startSource() {
@@ -164,12 +182,13 @@ final class Pipeline {
     switch options.source {
     case .pattern:
       source = TestPatternSource(
-        loop: loop, slot: frames, width: options.size.width, height: options.size.height,
-        framesPerSecond: options.framesPerSecond, onEvent: onEvent)
+        loop: loop, slot: frames, width: options.patternSize.width,
+        height: options.patternSize.height, framesPerSecond: options.framesPerSecond,
+        onEvent: onEvent)
     case .node(let name):
       source = PipeWireSource(
         loop: loop, slot: frames, target: .nameOrSerial(name), frameRate: options.framesPerSecond,
-        onEvent: onEvent)
+        modifiers: modifiers, onEvent: onEvent)
     case .portal:
       var wishes = ScreenCastPortal.Wishes()
       wishes.showsCursor = options.showsCursor
@@ -177,7 +196,7 @@ final class Pipeline {
       if options.asksAnew { wishes.token?.remove() }
       source = PortalSource(
         loop: loop, slot: frames, wishes: wishes, frameRate: options.framesPerSecond,
-        onEvent: onEvent)
+        modifiers: modifiers, onEvent: onEvent)
     }
     source?.start()
   }
@@ -192,6 +211,10 @@ final class Pipeline {
 
   private func takeFailure() {
     if let end = failure.take() { finish(end) }
+  }
+
+  private func takeImportFailure() {
+    if let modifier = importFailures.take() { source?.dropModifier(modifier) }
   }
 
   private func handle(_ event: SourceEvent) {
@@ -210,7 +233,7 @@ final class Pipeline {
 
   private func plan(width: Int, height: Int, isHalved: Bool) -> MemoryBudget {
     var configuration = Self.configuration(options, size: (width, height))
-    configuration.takeFrames(width: width, height: height, isHalved: isHalved)
+    configuration.takeFrames(FrameShape(width: width, height: height), isHalved: isHalved)
     return MemoryBudget(options: options, configuration: configuration)
   }
 
@@ -234,7 +257,8 @@ final class Pipeline {
     case .linked(let link, let greeting):
       holdTimer.disarm()
       links += 1
-      let origin = origin ?? (greeting.session, greeting.epoch)
+      var origin = origin ?? SessionOrigin(greeting)
+      origin.follow(greeting)
       self.origin = origin
       Log.note("link \(links): a relay, process \(greeting.pid), session \(origin.session)")
       link.send(

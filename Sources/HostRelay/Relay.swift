@@ -57,7 +57,7 @@ final class Relay {
   func run() -> ExitCode {
     ingest?.start()
     for address in LocalAddresses.reaching(http.address) {
-      print("viewer address: http://\(address)/?key=\(viewerKey.text)")
+      print("viewer address: http://\(address)/#key=\(viewerKey.text)")
     }
     print("consumers: \(consumers.address)")
     fflush(nil)
@@ -89,13 +89,20 @@ final class Relay {
     self.ingest = ingest
     broadcast.tell = { [weak ingest] in ingest?.send($0) }
     broadcast.delivered = { [weak ingest] in ingest?.delivered(now: .now) }
-    broadcast.packets.audienceChanged = { [broadcast] in broadcast.tellAudience() }
-    broadcast.container.stream.audienceChanged = { [broadcast] in broadcast.tellAudience() }
-    broadcast.container.finished = { [http] in http.finishStreams() }
+    for stream in broadcast.streams {
+      stream.audienceChanged = { [broadcast] in broadcast.tellAudience() }
+    }
+    broadcast.container.finished = { [http, broadcast] in
+      http.finishReaders(of: broadcast.container.stream)
+    }
+    broadcast.fragments.finished = { [http, broadcast] in
+      http.finishReaders(of: broadcast.fragments.stream)
+    }
     let site = Site(
       viewerKey: viewerKey, controlKey: controlKey,
       names: HostNames(address: http.address, extra: options.hosts),
       broadcast: broadcast, consumers: consumers.address,
+      identity: { [broadcast] in Self.greeting(of: broadcast.session) },
       status: { [unowned self, ingest] in status(ingest) },
       control: ControlAPI(
         broadcast: broadcast, hasAgent: { [ingest] in ingest.agent != nil },

@@ -23,7 +23,9 @@ enum RelayLimits {
   static let hardBytes = 4 << 20
   /// Messages that wait beside the packets; they are small and never dropped.
   static let waitingMessages = 256
-  /// A reader whose socket takes nothing for this long is closed.
+  /// A page that has acknowledged pictures, and is sent more, does so again within this.
+  static let acknowledgedWithin = Duration.seconds(4)
+  /// A reader that takes nothing for this long is closed.
   static let stuckAfter = Duration.seconds(2)
   /// Bytes the kernel may hold unsent for a reader, so that delay shows in our queue, not there.
   static let notSentBytes: Int32 = 65_536
@@ -48,6 +50,8 @@ enum RelayLimits {
   static let crashLoopDeaths = 5
   static let crashLoopSpan = Duration.seconds(10)
   static let crashLoopDelay = Duration.seconds(2)
+  /// An agent that left no last words may have a unit that writes them down: it takes so long at most.
+  static let lastWordsPatience = Duration.milliseconds(750)
 
   /// Connections that the kernel holds for a port until they are accepted: as many as may come.
   static let backlog: Int32 = 1_000

@@ -33,7 +33,9 @@ package final class Connection {
   /// Connects to the daemon of the environment, or through `fd`, which it takes over either way.
   package init(loop: Loop, fd: consuming OwnedFD? = nil) throws(PipeWireError) {
     self.loop = loop
-    unsafe context = try check(pw_context_new(loop.raw, nil, 0), "pw_context_new")
+    unsafe context = try check(
+      pw_context_new(loop.raw, Self.contextProperties, 0), "pw_context_new")
+    for module in Self.modules { unsafe pw_context_load_module(context, module, nil, nil) }
     let connected =
       if let fd {
         unsafe pw_context_connect_fd(context, fd.release(), nil, 0)
@@ -47,6 +49,21 @@ package final class Connection {
     }
     unsafe core = connected
     listen()
+  }
+
+  /// What a video stream needs. A client's usual configuration loads four modules more, and another
+  /// connection to D-Bus: 1 MB of addresses.
+  private static let modules = [
+    "libpipewire-module-protocol-native", "libpipewire-module-client-node",
+  ]
+
+  /// The context's own from then on.
+  private static var contextProperties: UnsafeMutablePointer<pw_properties>? {
+    let properties = unsafe pw_properties_new_string("")
+    for (key, value) in [(PW_KEY_CONFIG_NAME, "null"), ("support.dbus", "false")] {
+      unsafe pw_properties_set(properties, key, value)
+    }
+    return unsafe properties
   }
 
   /// Calls `body` once the daemon has answered, and so has told all that came before.

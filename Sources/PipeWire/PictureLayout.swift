@@ -7,9 +7,10 @@ package struct PictureLayout: Sendable {
   package let offset: Int
   /// From one row's first byte to the next one's.
   package let stride: Int
-  /// Of the part to show.
-  package let width: Int
-  package let height: Int
+  /// The part to show, in a buffer of the agreed format's size.
+  package let crop: Rectangle
+  /// Planes beside the first one, for who reads dma-bufs; strides of 0 where there are none.
+  package let planes: InlineArray<4, PlaneLayout>
   /// In nanoseconds of CLOCK_MONOTONIC, as far as the producer is right; nil when it gave none.
   package let pts: Int64?
   /// Which picture of its producer's it is; 0 where nobody counts.
@@ -21,6 +22,10 @@ package struct PictureLayout: Sendable {
 }
 
 extension PictureLayout {
+  /// Of the part to show.
+  package var width: Int { crop.width }
+  package var height: Int { crop.height }
+
   /// Reads what stands beside a buffer's pixels; nil when that is no picture.
   init?(_ buffer: UnsafePointer<spa_buffer>, byteCount: Int, format: VideoFormat) {
     let chunk = unsafe ph_read_chunk(&buffer.pointee.datas[0])
@@ -33,9 +38,12 @@ extension PictureLayout {
     // A stride of 0 stands for rows without a gap: GStreamer's sink gives none.
     let rowByteCount = format.width * PixelFormat.byteCount
     let stride = chunk.stride == 0 ? rowByteCount : Int(chunk.stride)
+    // A chunk of a dma-buf says nothing by its size, and its rows need not be rows; of other memory a
+    // size that is too small is a buffer without a picture.
+    let isDMABuf = format.modifier != nil
+    let size = isDMABuf ? byteCount - min(Int(chunk.offset), byteCount) : Int(chunk.size)
     guard !isCorrupted, stride >= rowByteCount,
-      (format.height - 1) * stride + rowByteCount <= Int(chunk.size),
-      Int(chunk.offset) + Int(chunk.size) <= byteCount
+      (format.height - 1) * stride + rowByteCount <= size, Int(chunk.offset) + size <= byteCount
     else { return nil }
 
     let whole = Rectangle(x: 0, y: 0, width: format.width, height: format.height)
@@ -44,13 +52,27 @@ extension PictureLayout {
     self.init(
       pixel: format.pixel,
       offset: Int(chunk.offset) + shown.y * stride + shown.x * PixelFormat.byteCount,
-      stride: stride, width: shown.width, height: shown.height,
+      stride: stride, crop: shown,
+      planes: unsafe Self.planes(
+        of: buffer, first: PlaneLayout(offset: Int(chunk.offset), stride: stride)),
       pts: header.flatMap { $0.pts > 0 ? $0.pts : nil },
       sequence: header?.seq ?? 0,
       transform: unsafe meta(SPA_META_VideoTransform, of: buffer).map {
         unsafe ph_read_transform($0)
       } ?? 0,
       damage: unsafe Self.damage(of: buffer, shown: shown))
+  }
+
+  private static func planes(
+    of buffer: UnsafePointer<spa_buffer>, first: PlaneLayout
+  ) -> InlineArray<4, PlaneLayout> {
+    var planes = InlineArray<4, PlaneLayout>(repeating: PlaneLayout(offset: 0, stride: 0))
+    planes[0] = first
+    for index in unsafe 1..<max(1, min(Int(buffer.pointee.n_datas), 4)) {
+      let chunk = unsafe ph_read_chunk(&buffer.pointee.datas[index])
+      planes[index] = PlaneLayout(offset: Int(chunk.offset), stride: Int(max(0, chunk.stride)))
+    }
+    return planes
   }
 
   /// The regions' common hull, counted from the shown part's corner.

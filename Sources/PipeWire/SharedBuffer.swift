@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 package import Posix
 import Synchronization
@@ -28,6 +29,8 @@ package final class SharedBuffer: Sendable {
 
   /// How long the buffer is; no reader gets past it.
   package let byteCount: Int
+  /// nil when the buffer is a file, or memory, of its owner's processor.
+  package let dmaBuf: DMABuf?
   private let memory: Memory
   private let file: OwnedFD?
   private let isRevoked = Mutex(false)
@@ -49,6 +52,17 @@ package final class SharedBuffer: Sendable {
     self.file = OwnedFD(copy)
     self.byteCount = byteCount
     self.returned = returned
+    dmaBuf = nil
+  }
+
+  /// A buffer that a device reads; what of it lies in rows can be read here too.
+  package init(_ dmaBuf: DMABuf, returned: EventSource) throws(PosixError) {
+    let end = try Posix.check(lseek(dmaBuf.fd, 0, SEEK_END), "lseek")
+    memory = .file(fd: dmaBuf.fd, offset: 0)
+    file = nil
+    byteCount = end
+    self.dmaBuf = dmaBuf
+    self.returned = returned
   }
 
   /// Reads memory that is mapped already, until `revoke()`.
@@ -57,6 +71,7 @@ package final class SharedBuffer: Sendable {
     self.file = nil
     self.byteCount = byteCount
     self.returned = returned
+    dmaBuf = nil
   }
 
   /// Lends the buffer to one reader; the lease may end on any thread.
@@ -113,7 +128,10 @@ package final class SharedBuffer: Sendable {
     let pages = unsafe mmap(nil, length, PROT_READ, MAP_SHARED, fd, offset - intoPage)
     guard let pages = unsafe pages, unsafe pages != MAP_FAILED else { throw .cannotMap(errno) }
     Self.mappedPeak.max(length, ordering: .relaxed)
+    // What a device wrote may lie in caches that the processor does not see.
+    if dmaBuf != nil { linux_dma_buf_sync(fd, 0) }
     unsafe body(UnsafeRawBufferPointer(start: pages + intoPage, count: count))
+    if dmaBuf != nil { linux_dma_buf_sync(fd, 1) }
     unsafe munmap(pages, length)
   }
 }
@@ -127,6 +145,9 @@ package struct BufferLease: ~Copyable, Sendable {
   deinit { buffer.giveBack() }
 
   package var byteCount: Int { buffer.byteCount }
+
+  /// The buffer as a device reads it, if it can.
+  package var dmaBuf: DMABuf? { buffer.dmaBuf }
 
   /// Maps these bytes of the buffer for the time of the call.
   package borrowing func withBytes(

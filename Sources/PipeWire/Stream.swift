@@ -6,11 +6,12 @@ import Posix
 /// put a camera in the place of a screen that went away. Loop thread only.
 @safe
 package final class Stream {
-  // One being read, one waiting for the reader, one with the producer; more is its memory.
+  // One being read, one waiting for the reader, one with the producer; more is its memory. It may get
+  // as many as it wishes within a range, so what only some insist on is a second choice.
   private static let bufferCount: Int32 = 3
-  private static let minBufferCount: Int32 = 2
-  // Some producers insist on as many; no more than that are kept track of.
-  private static let maxBufferCount: Int32 = 8
+  private static let bufferCounts: [ClosedRange<Int32>] = [2...8, 9...16]
+  // No more than that are kept track of.
+  private static let maxBufferCount = 16
   private static let maxSize: UInt32 = 8192
   // As many regions of damage as xdg-desktop-portal-wlr gives.
   private static let damageCount = 4
@@ -37,6 +38,9 @@ package final class Stream {
   private var returned: EventSource?
   private var buffers: [Buffer] = []
   private var format: VideoFormat?
+  private var frameRate = 30
+  /// Of dma-bufs that are still asked for.
+  private var modifiers: [UInt64] = []
   private var carriedDamage = CarriedDamage.whole
   private var lastSequence: UInt64 = 0
   private var hasStarted = false
@@ -73,8 +77,13 @@ package final class Stream {
     unsafe pw_stream_destroy(raw)
   }
 
-  /// Asks for `node`'s pictures, at most `frameRate` of them a second.
-  package func connect(to node: Connection.Node, frameRate: Int) throws(PipeWireError) {
+  /// Asks for `node`'s pictures, at most `frameRate` of them a second: in dma-bufs of one of these
+  /// modifiers where the producer has them, else in memory that can be mapped.
+  package func connect(
+    to node: Connection.Node, frameRate: Int, modifiers: [UInt64] = []
+  ) throws(PipeWireError) {
+    self.frameRate = frameRate
+    self.modifiers = modifiers
     let properties = unsafe pw_properties_new_string("")
     for (key, value) in [
       (PW_KEY_MEDIA_TYPE, "Video"), (PW_KEY_MEDIA_CATEGORY, "Capture"),
@@ -84,19 +93,52 @@ package final class Stream {
     unsafe pw_stream_update_properties(raw, &properties!.pointee.dict)
     unsafe pw_properties_free(properties)
     let flags = PW_STREAM_FLAG_AUTOCONNECT.rawValue | PW_STREAM_FLAG_DONT_RECONNECT.rawValue
-    let result = unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { space in
-      var formats = PixelFormat.allCases.map(\.spa)
-      return unsafe formats.withUnsafeMutableBufferPointer { formats in
-        var wish = unsafe ph_format_wish(
-          formats: formats.baseAddress, format_count: UInt32(formats.count), max_size: Self.maxSize,
-          frame_rate: UInt32(frameRate))
-        var params = unsafe ph_build_format(space.baseAddress, UInt32(space.count), &wish)
-        return unsafe pw_stream_connect(
-          raw, SPA_DIRECTION_INPUT, node.id, pw_stream_flags(rawValue: flags), &params, 1)
-      }
+    let result = unsafe withFormats { params, count in
+      unsafe pw_stream_connect(
+        raw, SPA_DIRECTION_INPUT, node.id, pw_stream_flags(rawValue: flags), params, count)
     }
     try PipeWire.check(result, "pw_stream_connect")
     patience?.arm(after: Self.startPatience)
+  }
+
+  /// Asks anew, without a modifier whose pictures could not be read after all, or (nil) without any;
+  /// false when it was not asked for.
+  package func dropModifier(_ modifier: UInt64?) -> Bool {
+    let kept = modifiers.filter { modifier != nil && $0 != modifier }
+    guard kept.count < modifiers.count else { return false }
+    modifiers = kept
+    let result = unsafe withFormats { params, count in
+      unsafe pw_stream_update_params(raw, params, count)
+    }
+    if result < 0 { end(.failed("the formats cannot be asked for anew")) }
+    return true
+  }
+
+  /// The formats that are asked for, the best first.
+  private func withFormats(
+    _ body: (UnsafeMutablePointer<UnsafePointer<spa_pod>?>, UInt32) -> Int32
+  ) -> Int32 {
+    unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4096) { space in
+      var builder = unsafe spa_pod_builder()
+      unsafe spa_pod_builder_init(&builder, space.baseAddress, UInt32(space.count))
+      let formats = PixelFormat.allCases.map(\.spa)
+      return unsafe formats.withUnsafeBufferPointer { formats in
+        unsafe modifiers.withUnsafeBufferPointer { modifiers in
+          var wish = unsafe ph_format_wish(
+            formats: formats.baseAddress, format_count: UInt32(formats.count),
+            max_size: Self.maxSize, frame_rate: UInt32(frameRate),
+            modifiers: modifiers.baseAddress, modifier_count: UInt32(modifiers.count))
+          var params: [UnsafePointer<spa_pod>?] = unsafe []
+          if !modifiers.isEmpty { unsafe params.append(ph_build_format(&builder, &wish)) }
+          unsafe wish.modifier_count = 0
+          unsafe params.append(ph_build_format(&builder, &wish))
+          let count = unsafe UInt32(params.count)
+          return unsafe params.withUnsafeMutableBufferPointer { params in
+            unsafe body(params.baseAddress!, count)
+          }
+        }
+      }
+    }
   }
 
   // MARK: inside libpipewire's callbacks
@@ -134,7 +176,8 @@ package final class Stream {
       info.size.height > 0, info.size.height <= Self.maxSize
     else { return end(.failed("the producer chose a format that was not offered")) }
     let agreed = VideoFormat(
-      pixel: pixel, width: Int(info.size.width), height: Int(info.size.height))
+      pixel: pixel, width: Int(info.size.width), height: Int(info.size.height),
+      modifier: unsafe ph_has_modifier(param) ? info.modifier : nil)
     format = agreed
     carriedDamage = .whole
     if buffers.isEmpty {
@@ -149,12 +192,19 @@ package final class Stream {
     unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2048) { space in
       var builder = unsafe spa_pod_builder()
       unsafe spa_pod_builder_init(&builder, space.baseAddress, UInt32(space.count))
-      var wish = ph_buffer_wish(
-        count: Self.bufferCount, min_count: Self.minBufferCount, max_count: Self.maxBufferCount,
-        data_types: 1 << SPA_DATA_MemFd.rawValue | 1 << SPA_DATA_MemPtr.rawValue)
+      let types: Int32 =
+        format?.modifier == nil
+        ? 1 << SPA_DATA_MemFd.rawValue | 1 << SPA_DATA_MemPtr.rawValue
+        : 1 << SPA_DATA_DmaBuf.rawValue
       let region = MemoryLayout<spa_meta_region>.size
-      var params = unsafe [
-        ph_build_buffers(&builder, &wish),
+      var params = unsafe Self.bufferCounts.map { counts in
+        var wish = ph_buffer_wish(
+          count: max(Self.bufferCount, counts.lowerBound), min_count: counts.lowerBound,
+          max_count: counts.upperBound,
+          data_types: types)
+        return unsafe ph_build_buffers(&builder, &wish)
+      }
+      unsafe params += [
         buildMeta(&builder, SPA_META_Header, MemoryLayout<spa_meta_header>.size),
         buildMeta(&builder, SPA_META_VideoCrop, region),
         buildMeta(&builder, SPA_META_VideoTransform, MemoryLayout<spa_meta_videotransform>.size),
@@ -167,7 +217,8 @@ package final class Stream {
   private func add(_ buffer: UnsafeMutablePointer<pw_buffer>) {
     guard let returned, buffers.count < Self.maxBufferCount else { return }
     do throws(PosixError) {
-      let shared = unsafe try SharedBuffer(of: buffer.pointee.buffer, returned: returned)
+      let shared = unsafe try SharedBuffer(
+        of: buffer.pointee.buffer, modifier: format?.modifier, returned: returned)
       unsafe buffers.append(Buffer(raw: buffer, shared: shared))
       hasStarted = true
       awaitsBuffers = false

@@ -12,6 +12,8 @@ package struct VideoFormat: Equatable, Sendable {
   package let pixel: PixelFormat
   package let width: Int
   package let height: Int
+  /// DRM_FORMAT_MOD_* of pictures in dma-bufs; nil when they lie in memory that anyone can map.
+  package let modifier: UInt64?
 }
 
 extension PixelFormat {

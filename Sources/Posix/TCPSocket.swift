@@ -77,9 +77,15 @@ package enum TCPSocket {
     _ fd: Int32, silence: Duration, unsent: Int32?
   ) throws(PosixError) {
     try set(Int32(IPPROTO_TCP), TCP_NODELAY, to: 1, on: fd)
-    let milliseconds = Int32(clamping: silence.nanoseconds / 1_000_000)
-    try set(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, to: milliseconds, on: fd)
+    try limitSilence(fd, to: silence)
     if let unsent { try set(Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, to: unsent, on: fd) }
+  }
+
+  /// After `limit` without an answer, or with a window that stays closed, the kernel ends the
+  /// connection (TCP_USER_TIMEOUT); nil: as it does by itself.
+  package static func limitSilence(_ fd: Int32, to limit: Duration?) throws(PosixError) {
+    let milliseconds = Int32(clamping: (limit ?? .zero).nanoseconds / 1_000_000)
+    try set(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, to: milliseconds, on: fd)
   }
 
   /// Bytes that the kernel holds for the socket: received, sent and unacknowledged, and reserved.

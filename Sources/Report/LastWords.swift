@@ -5,15 +5,20 @@ package import Posix
 /// holds open: written by whatever ends it, the allocation guard included, which is handed the bytes
 /// beforehand because it may not allocate.
 ///
+/// While an agent lives the record names it without an end, so that whoever learns of a signal can
+/// write the end beside the name.
+///
 ///     0       4      8          16     20      64
 ///     | PHLW  | pid  | instance | code | text  |      big-endian, text padded with zeros
 package struct LastWords: Equatable, Sendable {
   package static let byteCount = 64
   package static let fileName = "last-words"
+  /// The code of an agent that has not ended.
+  package static let unended: Int32 = -1
 
   package let pid: UInt32
   package let instance: UInt64
-  /// The exit code.
+  /// The exit code, or 128 and the signal's number; `unended` while it lives.
   package let code: Int32
   /// At most 44 bytes of UTF-8.
   package let text: String
@@ -53,15 +58,17 @@ package struct LastWords: Equatable, Sendable {
     text = String(decoding: bytes[20...].prefix { $0 != 0 }, as: UTF8.self)
   }
 
-  /// Opens the file for an agent's life and fills it with zeros, which are no record: the disk may be
-  /// full when there is something to write.
-  package static func open(in directory: RuntimeDirectory) throws(PosixError) -> OwnedFD {
+  /// Opens the file for an agent's life and writes its name there: the disk may be full when there is
+  /// an end to write.
+  package static func open(
+    in directory: RuntimeDirectory, pid: UInt32, instance: UInt64
+  ) throws(PosixError) -> OwnedFD {
     let path = directory.file(fileName)
     let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
     let file = OwnedFD(try check(unsafe Glibc.open(path, flags, 0o600), "open \(path)"))
-    let zeros = [UInt8](repeating: 0, count: byteCount)
+    let bytes = LastWords(pid: pid, instance: instance, code: unended, text: "").bytes
     try check(
-      unsafe zeros.withUnsafeBytes { unsafe pwrite(file.raw, $0.baseAddress, $0.count, 0) },
+      unsafe bytes.withUnsafeBytes { unsafe pwrite(file.raw, $0.baseAddress, $0.count, 0) },
       "write \(path)")
     return file
   }
@@ -72,11 +79,27 @@ package struct LastWords: Equatable, Sendable {
     _ = unsafe bytes.withUnsafeBytes { unsafe pwrite(file, $0.baseAddress, $0.count, 0) }
   }
 
-  /// The record that an agent left in `directory`; nil when there is none.
+  /// The end that an agent left in `directory`; nil when there is none.
   package static func read(from directory: RuntimeDirectory) -> LastWords? {
-    let fd = unsafe Glibc.open(directory.file(fileName), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard fd >= 0 else { return nil }
-    let file = OwnedFD(fd)
+    guard let file = existing(in: directory, O_RDONLY) else { return nil }
+    return record(in: file).flatMap { $0.code == unended ? nil : $0 }
+  }
+
+  /// Writes how the agent of `directory` ended, where it is gone and could not say so itself.
+  package static func complete(with end: ServiceEnd, in directory: RuntimeDirectory) {
+    guard let file = existing(in: directory, O_RDWR), let words = record(in: file),
+      words.code == unended, kill(pid_t(truncatingIfNeeded: words.pid), 0) == -1
+    else { return }
+    LastWords(pid: words.pid, instance: words.instance, code: end.code, text: end.text)
+      .write(to: file.raw)
+  }
+
+  private static func existing(in directory: RuntimeDirectory, _ access: Int32) -> OwnedFD? {
+    let fd = unsafe Glibc.open(directory.file(fileName), access | O_CLOEXEC | O_NOFOLLOW)
+    return fd >= 0 ? OwnedFD(fd) : nil
+  }
+
+  private static func record(in file: borrowing OwnedFD) -> LastWords? {
     var bytes = [UInt8](repeating: 0, count: byteCount)
     let count = unsafe bytes.withUnsafeMutableBytes {
       unsafe pread(file.raw, $0.baseAddress, $0.count, 0)

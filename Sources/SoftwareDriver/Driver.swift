@@ -11,30 +11,49 @@ final class Driver {
   var surfaces = ObjectTable<Surface>(kind: 3)
   var buffers = ObjectTable<DriverBuffer>(kind: 4)
   var images = ObjectTable<DriverImage>(kind: 5)
+  var processConfigs = ObjectTable<ProcessConfig>(kind: 6)
+  var processors = ObjectTable<ProcessContext>(kind: 7)
+  let processLists = ProcessLists()
   var pool = BufferPool()
   /// The last serial given to a macroblock's pixels; surfaces may serve several contexts.
   var lastSerial: UInt32 = 0
-  let mode: EncodeMode
-  /// Surfaces up to this size stay mapped.
-  let keptByteCount: Int
+  var faults: Faults
+  let options: DriverOptions
   let vendor: VendorString
 
   private let lock = Mutex(())
 
-  init(mode: EncodeMode, keptByteCount: Int) {
-    self.mode = mode
-    self.keptByteCount = keptByteCount
-    vendor = VendorString(mode: mode)
+  var personality: Personality { options.personality }
+
+  /// Where reconstructions go, if a test wants to see them.
+  let reconstructions: ReconstructionFile?
+
+  init(options: DriverOptions) {
+    self.options = options
+    reconstructions = options.reconstructionPath.flatMap(ReconstructionFile.init)
+    faults = options.faults
+    vendor = VendorString(options: options)
   }
 
-  /// Runs one call of the client alone.
-  func exclusively(_ call: (Driver) throws(DriverError) -> Void) -> VAStatus {
+  /// What the client holds, in words.
+  var heldObjects: String {
+    "\(configs.count + processConfigs.count) configs, "
+      + "\(contexts.count + processors.count) contexts, \(surfaces.count) surfaces, "
+      + "\(buffers.count) buffers, \(images.count) images"
+  }
+
+  /// Runs one call of the client alone. `name` is what faults know it by; nil for a call that counts
+  /// itself.
+  func exclusively(
+    _ name: StaticString?, _ call: (Driver) throws(DriverError) -> Void
+  ) -> DriverError? {
     lock.withLock { _ in
       do throws(DriverError) {
+        if let name { try faults.count(name) }
         try call(self)
-        return VA_STATUS_SUCCESS
+        return nil
       } catch {
-        return error.status
+        return error
       }
     }
   }

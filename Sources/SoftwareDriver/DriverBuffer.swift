@@ -10,16 +10,12 @@ internal import CVA
   var isMapped = false
   /// The surface behind a derived image's buffer, so that a write to it is noticed.
   var surface: Surface?
-  /// A coded buffer's answer to `vaMapBuffer`: one segment with the whole access unit.
-  let segment: UnsafeMutablePointer<VACodedBufferSegment>
+  /// When a coded buffer may be read, on the steady clock.
+  var readyAt: UInt64 = 0
+  /// A coded buffer's answer to `vaMapBuffer`.
+  let segments = CodedSegments()
 
-  init(storage: ByteBlock) {
-    self.storage = storage
-    unsafe segment = .allocate(capacity: 1)
-    unsafe segment.initialize(to: VACodedBufferSegment())
-  }
-
-  deinit { unsafe segment.deallocate() }
+  init(storage: ByteBlock) { self.storage = storage }
 
   var byteCount: Int { elementSize * elementCount }
 
@@ -30,8 +26,8 @@ internal import CVA
     self.elementCount = elementCount
     isMapped = false
     surface = nil
-    unsafe segment.pointee = VACodedBufferSegment()
-    unsafe segment.pointee.buf = storage.base
+    readyAt = 0
+    segments.clear(storage)
   }
 
   /// Where the client reads and writes; a derived image's pixels are held until `release`.

@@ -1,8 +1,20 @@
 internal import CVA
 
-/// What a call refuses with: the status that libva hands to the client.
+/// What a call refuses with: the status that libva hands to the client, and the reason for whoever
+/// reads the client's log.
 struct DriverError: Error {
   let status: VAStatus
+  var reason: StaticString?
+
+  init(status: VAStatus, reason: StaticString? = nil) {
+    self.status = status
+    self.reason = reason
+  }
+
+  /// The same refusal, with what is wrong in words.
+  func because(_ reason: StaticString) -> DriverError {
+    DriverError(status: status, reason: reason)
+  }
 
   static let invalidDisplay = DriverError(status: VA_STATUS_ERROR_INVALID_DISPLAY)
   static let invalidConfig = DriverError(status: VA_STATUS_ERROR_INVALID_CONFIG)
@@ -16,6 +28,9 @@ struct DriverError: Error {
   static let allocationFailed = DriverError(status: VA_STATUS_ERROR_ALLOCATION_FAILED)
   static let surfaceBusy = DriverError(status: VA_STATUS_ERROR_SURFACE_BUSY)
   static let operationFailed = DriverError(status: VA_STATUS_ERROR_OPERATION_FAILED)
+  static let unimplemented = DriverError(status: VA_STATUS_ERROR_UNIMPLEMENTED)
+  static let timedOut = DriverError(status: VA_STATUS_ERROR_TIMEDOUT)
+  static let maxNumExceeded = DriverError(status: VA_STATUS_ERROR_MAX_NUM_EXCEEDED)
   static let notEnoughBuffer = DriverError(status: VA_STATUS_ERROR_NOT_ENOUGH_BUFFER)
   static let resolutionNotSupported = DriverError(
     status: VA_STATUS_ERROR_RESOLUTION_NOT_SUPPORTED)

@@ -1,50 +1,76 @@
 internal import CVA
 
-/// What this encoder offers, and what a client chose of it.
-final class EncodeConfig {
-  /// Samples; level 5.1 holds 4096 by 2304 of them, and no screen of today has more.
-  static let largestSide = 4096
+/// What the driver offers for one profile at one entrypoint.
+struct EncodeOffer {
+  let profile: VAProfile
+  let entrypoint: VAEntrypoint
+  let personality: Personality
 
   /// A supported attribute's value, as `vaGetConfigAttributes` gives it.
-  static func offered(_ type: VAConfigAttribType) -> UInt32? {
-    switch type {
-    case VAConfigAttribRTFormat: UInt32(VA_RT_FORMAT_YUV420)
-    case VAConfigAttribRateControl: UInt32(VA_RC_CQP | VA_RC_CBR | VA_RC_VBR)
-    case VAConfigAttribEncPackedHeaders: PackedHeaderKinds.all.rawValue
+  func value(of type: VAConfigAttribType) -> UInt32? {
+    if type == VAConfigAttribRTFormat { return UInt32(VA_RT_FORMAT_YUV420) }
+    guard entrypoint != VAEntrypointVLD else { return nil }
+    return switch type {
+    case VAConfigAttribRateControl: personality.rateControl(of: entrypoint)
+    case VAConfigAttribEncPackedHeaders: personality.packedHeaders.rawValue
     case VAConfigAttribEncInterlaced: UInt32(VA_ENC_INTERLACED_NONE)
     case VAConfigAttribEncMaxRefFrames: 1
     case VAConfigAttribEncMaxSlices: 1
-    case VAConfigAttribMaxPictureWidth, VAConfigAttribMaxPictureHeight: UInt32(largestSide)
+    case VAConfigAttribMaxPictureWidth, VAConfigAttribMaxPictureHeight:
+      UInt32(EncodeConfig.largestSide)
     default: nil
     }
   }
+}
 
+/// What a client chose of an offer.
+final class EncodeConfig {
+  /// The profiles that can be encoded, simplest first.
+  static let profiles = EncodeProfile.allCases.map(\.value)
+  /// Samples; level 5.1 holds 4096 by 2304 of them, and no screen of today has more.
+  static let largestSide = 4096
+
+  let profile: VAProfile
+  let entrypoint: VAEntrypoint
   let attributes: [VAConfigAttrib]
+  /// One bit of VAConfigAttribRateControl.
   let rateControl: UInt32
   let promisedHeaders: PackedHeaderKinds
+  let personality: Personality
 
   /// Refuses an attribute that is not offered and a value wider than the offer.
-  init(wanted: UnsafeBufferPointer<VAConfigAttrib>) throws(DriverError) {
+  init(
+    wanted: UnsafeBufferPointer<VAConfigAttrib>, of offer: EncodeOffer
+  ) throws(DriverError) {
     var rateControl = UInt32(VA_RC_CQP)
     var headers: PackedHeaderKinds = []
     for index in wanted.indices {
       let attribute = unsafe wanted[index]
-      guard let offer = Self.offered(attribute.type) else { throw .attributeNotSupported }
+      guard let value = offer.value(of: attribute.type) else {
+        throw .attributeNotSupported.because("a config attribute that is not offered")
+      }
       switch attribute.type {
       case VAConfigAttribRTFormat:
-        guard attribute.value & offer != 0 else { throw .unsupportedFormat }
+        guard attribute.value & value != 0 else { throw .unsupportedFormat }
       case VAConfigAttribRateControl:
-        guard attribute.value & ~offer == 0, attribute.value.nonzeroBitCount == 1 else {
-          throw .invalidValue
+        guard attribute.value & ~value == 0, attribute.value.nonzeroBitCount == 1 else {
+          throw .invalidValue.because("rate control that is not offered, or not one mode")
         }
         rateControl = attribute.value
       case VAConfigAttribEncPackedHeaders:
-        guard attribute.value & ~offer == 0 else { throw .invalidValue }
+        guard attribute.value & ~value == 0 else {
+          throw .invalidValue.because("packed headers that are not offered")
+        }
         headers = PackedHeaderKinds(rawValue: attribute.value)
       default:
-        guard attribute.value <= offer else { throw .invalidValue }
+        guard attribute.value <= value else {
+          throw .invalidValue.because("more than a config attribute offers")
+        }
       }
     }
+    profile = offer.profile
+    entrypoint = offer.entrypoint
+    personality = offer.personality
     self.rateControl = rateControl
     promisedHeaders = headers
     attributes = [

@@ -8,6 +8,8 @@ internal import CVA
   let rows: Int
   let encoder: PictureEncoder
   var rateControl = RateControl()
+  /// ICQ's quality factor, which is this driver's QP for all pictures.
+  var constantQP: Int?
   let windows = PictureWindows()
   var target: Surface?
   var request = PictureRequest()
@@ -41,8 +43,12 @@ internal import CVA
       guard request.slice == nil, buffer.elementCount == 1 else { throw .invalidParameter }
       request.slice = try buffer.value(as: VAEncSliceParameterBufferH264.self)
     case VAEncPackedHeaderParameterBufferType:
-      try request.headers.announce(buffer.value(as: VAEncPackedHeaderParameterBuffer.self))
+      guard !config.personality.packedHeaders.isEmpty else { throw .unimplemented }
+      try request.headers.announce(
+        buffer.value(as: VAEncPackedHeaderParameterBuffer.self),
+        offered: config.personality.packedHeaders)
     case VAEncPackedHeaderDataBufferType:
+      guard !config.personality.packedHeaders.isEmpty else { throw .unimplemented }
       let data = unsafe UnsafeRawBufferPointer(
         start: buffer.storage.base, count: buffer.byteCount)
       try unsafe request.headers.append(data)
@@ -51,37 +57,5 @@ internal import CVA
     default:
       throw .unsupportedBuffer
     }
-  }
-
-  /// Rate control, frame rate and buffer size; other kinds are hints that change nothing here.
-  private func takeMisc(_ buffer: DriverBuffer) throws(DriverError) {
-    var settings = rateControl.current
-    let type = try buffer.value(as: VAEncMiscParameterType.self)
-    switch type {
-    case VAEncMiscParameterTypeRateControl:
-      let wanted = try buffer.value(as: VAEncMiscParameterRateControl.self, at: 4)
-      let isVariable = config.rateControl == UInt32(VA_RC_VBR)
-      guard config.rateControl == UInt32(VA_RC_CQP) || wanted.bits_per_second > 0,
-        !isVariable || (1...100).contains(wanted.target_percentage),
-        wanted.min_qp <= 51, wanted.max_qp <= 51, wanted.initial_qp <= 51
-      else { throw .invalidParameter }
-      settings.peakBitsPerSecond = Int(wanted.bits_per_second)
-      settings.targetPercentage = isVariable ? Int(wanted.target_percentage) : 100
-      settings.minimumQP = Int(wanted.min_qp)
-      settings.maximumQP = wanted.max_qp == 0 ? 51 : Int(wanted.max_qp)
-      settings.initialQP = Int(wanted.initial_qp)
-    case VAEncMiscParameterTypeFrameRate:
-      let packed = try buffer.value(as: VAEncMiscParameterFrameRate.self, at: 4).framerate
-      let rate = Double(packed & 0xffff) / Double(max(1, packed >> 16))
-      guard rate > 0 else { throw .invalidParameter }
-      settings.picturesPerSecond = rate
-    case VAEncMiscParameterTypeHRD:
-      let hrd = try buffer.value(as: VAEncMiscParameterHRD.self, at: 4)
-      guard hrd.buffer_size > 0 else { throw .invalidParameter }
-      settings.bufferBits = Int(hrd.buffer_size)
-    default:
-      return
-    }
-    rateControl.configure(settings)
   }
 }

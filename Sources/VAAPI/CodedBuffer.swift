@@ -3,7 +3,7 @@ import CVA
 /// Where the driver writes an access unit, destroyed with its owner.
 package struct CodedBuffer: ~Copyable {
   private let display: Display
-  let id: VABufferID
+  private(set) var id: VABufferID
 
   /// `byteCount` bounds the largest access unit; a driver that needs more says so by its status.
   package init(for context: borrowing EncodeContext, byteCount: Int) throws(VAError) {
@@ -18,6 +18,19 @@ package struct CodedBuffer: ~Copyable {
 
   deinit {
     unsafe vaDestroyBuffer(display.handle, id)
+  }
+
+  /// Makes it anew, for want of room or for another context; the old one is given back before, for both
+  /// at once may not fit the limit. After an error it holds nothing, and may be made anew again.
+  package mutating func remake(
+    for context: borrowing EncodeContext, byteCount: Int
+  ) throws(VAError) {
+    unsafe vaDestroyBuffer(display.handle, id)
+    id = VA_INVALID_ID
+    try unsafe check(
+      vaCreateBuffer(
+        display.handle, context.id, VAEncCodedBufferType, UInt32(byteCount), 1, nil, &id),
+      "vaCreateBuffer")
   }
 
   /// Waits for the access unit of `input`, the surface last encoded into this buffer, and maps it.
@@ -38,7 +51,8 @@ package struct CodedStatus: OptionSet, Sendable {
   package let rawValue: UInt32
   package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// The slice did not fit the buffer, or the picture its bound.
+  /// The slice did not fit the buffer, or the picture its bound. That a picture went over the bit rate
+  /// (BITRATE_OVERFLOW) is no harm: it is whole.
   package static let overflow = CodedStatus(
     rawValue: UInt32(VA_CODED_BUF_STATUS_SLICE_OVERFLOW_MASK)
       | UInt32(VA_CODED_BUF_STATUS_FRAME_SIZE_OVERFLOW))

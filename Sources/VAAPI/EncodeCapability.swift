@@ -36,6 +36,10 @@ package struct RateControlModes: OptionSet, Sendable {
   package static let cbr = RateControlModes(rawValue: UInt32(VA_RC_CBR))
   package static let vbr = RateControlModes(rawValue: UInt32(VA_RC_VBR))
   package static let cqp = RateControlModes(rawValue: UInt32(VA_RC_CQP))
+  /// Constant quality: a quality factor and no bound.
+  package static let icq = RateControlModes(rawValue: UInt32(VA_RC_ICQ))
+  /// A quality factor, within a bit rate.
+  package static let qvbr = RateControlModes(rawValue: UInt32(VA_RC_QVBR))
 }
 
 /// Headers that a driver takes from us, bits of VAConfigAttribEncPackedHeaders.
@@ -53,12 +57,16 @@ package struct EncodeCapability: Sendable {
   package let profile: Profile
   package let entrypoint: Entrypoint
   package let rateControl: RateControlModes
+  /// Whether a configuration may say which mode; a driver refuses an attribute that it has not.
+  package var namesRateControl = true
   package let packedHeaders: PackedHeaders
   /// Nil where the driver states no limit.
   package let maxWidth: Int?
   package let maxHeight: Int?
   package let minWidth: Int?
   package let minHeight: Int?
+  /// Quality levels from 1, the best, to this, the fastest; 0 where there is nothing to choose.
+  package var qualityLevels = 0
 }
 
 extension Display {
@@ -71,6 +79,7 @@ extension Display {
     let types = [
       VAConfigAttribRTFormat, VAConfigAttribRateControl, VAConfigAttribEncPackedHeaders,
       VAConfigAttribMaxPictureWidth, VAConfigAttribMaxPictureHeight,
+      VAConfigAttribEncQualityRange,
     ]
     var attributes = types.map { VAConfigAttrib(type: $0, value: VA_ATTRIB_NOT_SUPPORTED) }
     try unsafe check(
@@ -79,14 +88,23 @@ extension Display {
       "vaGetConfigAttributes")
     let values = attributes.map { $0.value == VA_ATTRIB_NOT_SUPPORTED ? nil : $0.value }
     guard (values[0] ?? 0) & UInt32(VA_RT_FORMAT_YUV420) != 0 else { return nil }
-    let least = leastSurface(profile: profile, entrypoint: entrypoint)
+    let surfaces = surfaceAttributes(profile: profile, entrypoint: entrypoint)
     return EncodeCapability(
       profile: profile, entrypoint: entrypoint,
       // A driver without the attribute has the one mode that needs none.
       rateControl: RateControlModes(rawValue: values[1] ?? RateControlModes.cqp.rawValue),
-      packedHeaders: PackedHeaders(rawValue: values[2] ?? 0),
-      maxWidth: values[3].map(Int.init), maxHeight: values[4].map(Int.init),
-      minWidth: least.width, minHeight: least.height)
+      namesRateControl: values[1] != nil, packedHeaders: PackedHeaders(rawValue: values[2] ?? 0),
+      maxWidth: least(values[3].map(Int.init), surfaces.maxWidth),
+      maxHeight: least(values[4].map(Int.init), surfaces.maxHeight),
+      minWidth: surfaces.minWidth, minHeight: surfaces.minHeight,
+      qualityLevels: values[5].map(Int.init) ?? 0)
+  }
+
+  /// Whether the driver decodes H.264: then it is there, and only its encoder is missing.
+  package var decodesH264: Bool {
+    [Profile.constrainedBaseline, .main, .high].contains { profile in
+      (try? entrypoints(of: profile))?.contains(VAEntrypointVLD) ?? false
+    }
   }
 
   /// Any H.264 encoder of this display, for deciding whether it is worth opening.
@@ -101,29 +119,15 @@ extension Display {
     return nil
   }
 
-  /// The smallest surface to encode from, where the driver states one: no encoder attribute does.
-  private func leastSurface(
-    profile: Profile, entrypoint: Entrypoint
-  ) -> (width: Int?, height: Int?) {
+  /// What surfaces the encoder works on; all unknown where the driver does not say.
+  private func surfaceAttributes(profile: Profile, entrypoint: Entrypoint) -> SurfaceAttributes {
     var config: VAConfigID = 0
     guard
       unsafe vaCreateConfig(handle, profile.value, entrypoint.value, nil, 0, &config)
         == VA_STATUS_SUCCESS
-    else { return (nil, nil) }
+    else { return SurfaceAttributes() }
     defer { unsafe vaDestroyConfig(handle, config) }
-    var count: UInt32 = 0
-    guard unsafe vaQuerySurfaceAttributes(handle, config, nil, &count) == VA_STATUS_SUCCESS else {
-      return (nil, nil)
-    }
-    var attributes = unsafe [VASurfaceAttrib](repeating: VASurfaceAttrib(), count: Int(count))
-    guard
-      unsafe vaQuerySurfaceAttributes(handle, config, &attributes, &count) == VA_STATUS_SUCCESS
-    else { return (nil, nil) }
-    func value(of type: VASurfaceAttribType) -> Int? {
-      let found = unsafe attributes.prefix(Int(count)).first { unsafe $0.type == type }
-      return unsafe found.map { unsafe Int($0.value.value.i) }
-    }
-    return (value(of: VASurfaceAttribMinWidth), value(of: VASurfaceAttribMinHeight))
+    return SurfaceAttributes(of: config, on: self)
   }
 
   private func entrypoints(of profile: Profile) throws(VAError) -> [VAEntrypoint] {
@@ -140,4 +144,10 @@ extension Display {
       "vaQueryConfigEntrypoints")
     return Array(entrypoints.prefix(Int(count)))
   }
+}
+
+/// The smaller of two bounds, of which each may be unknown.
+private func least(_ one: Int?, _ other: Int?) -> Int? {
+  guard let one, let other else { return one ?? other }
+  return min(one, other)
 }

@@ -12,10 +12,16 @@ package struct EncodeContext: ~Copyable {
     on display: Display, capability: EncodeCapability, rateControl: RateControlModes,
     packedHeaders: PackedHeaders, width: Int, height: Int
   ) throws(VAError) {
+    // These and no others: Intel's driver refuses unknown values. Slices stay one a picture, for its
+    // low-power encoder has corrupted pictures of several; and there is no intra refresh, which only
+    // it offers, for late viewers want a keyframe.
     var attributes = [
-      VAConfigAttrib(type: VAConfigAttribRTFormat, value: UInt32(VA_RT_FORMAT_YUV420)),
-      VAConfigAttrib(type: VAConfigAttribRateControl, value: rateControl.rawValue),
+      VAConfigAttrib(type: VAConfigAttribRTFormat, value: UInt32(VA_RT_FORMAT_YUV420))
     ]
+    if capability.namesRateControl {
+      attributes.append(
+        VAConfigAttrib(type: VAConfigAttribRateControl, value: rateControl.rawValue))
+    }
     // Drivers without packed headers refuse the attribute even when it asks for none.
     if !packedHeaders.isEmpty {
       attributes.append(

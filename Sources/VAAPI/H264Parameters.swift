@@ -45,10 +45,12 @@ package struct H264Picture: Sendable {
   package var initialQP: UInt8
   package var qpDelta: Int8
   package var macroblockCount: Int
+  /// entropy_coding_mode_flag, as in the packed picture parameter set.
+  package var usesCABAC: Bool
 
   package init(
     isIDR: Bool, frameNum: UInt16, orderIndex: Int32, idrPictureID: UInt16, initialQP: UInt8,
-    qpDelta: Int8, macroblockCount: Int
+    qpDelta: Int8, macroblockCount: Int, usesCABAC: Bool
   ) {
     self.isIDR = isIDR
     self.frameNum = frameNum
@@ -57,6 +59,7 @@ package struct H264Picture: Sendable {
     self.initialQP = initialQP
     self.qpDelta = qpDelta
     self.macroblockCount = macroblockCount
+    self.usesCABAC = usesCABAC
   }
 }
 
@@ -112,6 +115,8 @@ extension ParameterBuffers {
     buffer.pic_init_qp = picture.initialQP
     unsafe buffer.pic_fields.bits.idr_pic_flag = picture.isIDR ? 1 : 0
     unsafe buffer.pic_fields.bits.reference_pic_flag = 1
+    unsafe buffer.pic_fields.bits.entropy_coding_mode_flag = picture.usesCABAC ? 1 : 0
+    // The 8x8 transform stays off: AMD's encoders before VCN 5 write none, whatever they are told.
     unsafe buffer.pic_fields.bits.deblocking_filter_control_present_flag = 1
     try add(buffer, type: VAEncPictureParameterBufferType)
   }

@@ -12,10 +12,12 @@ package struct RateControlParameters: Sendable {
   package var initialQP: Int
   package var minQP: Int
   package var maxQP: Int
+  /// For the modes that aim at a quality: 1 is the best, 51 the coarsest; 0 leaves it to the driver.
+  package var quality: Int
 
   package init(
     bitsPerSecond: Int, framesPerSecond: Int, bufferBits: Int, windowMilliseconds: Int,
-    initialQP: Int, minQP: Int, maxQP: Int
+    initialQP: Int, minQP: Int, maxQP: Int, quality: Int
   ) {
     self.bitsPerSecond = bitsPerSecond
     self.framesPerSecond = framesPerSecond
@@ -24,6 +26,7 @@ package struct RateControlParameters: Sendable {
     self.initialQP = initialQP
     self.minQP = minQP
     self.maxQP = maxQP
+    self.quality = quality
   }
 }
 
@@ -32,11 +35,14 @@ extension ParameterBuffers {
   package mutating func add(_ control: RateControlParameters) throws(VAError) {
     var rate = VAEncMiscParameterRateControl()
     rate.bits_per_second = UInt32(control.bitsPerSecond)
+    // Of the peak; drivers take 0 for a target of nothing.
     rate.target_percentage = 100
     rate.window_size = UInt32(control.windowMilliseconds)
     rate.initial_qp = UInt32(control.initialQP)
     rate.min_qp = UInt32(control.minQP)
     rate.max_qp = UInt32(control.maxQP)
+    rate.ICQ_quality_factor = UInt32(control.quality)
+    rate.quality_factor = UInt32(control.quality)
     // A still screen would be padded with filler up to the bit rate.
     unsafe rate.rc_flags.bits.disable_bit_stuffing = 1
     try addMiscellaneous(rate, kind: VAEncMiscParameterTypeRateControl)
@@ -46,6 +52,13 @@ extension ParameterBuffers {
     model.initial_buffer_fullness = UInt32(control.bufferBits / 4 * 3)
     try addMiscellaneous(model, kind: VAEncMiscParameterTypeHRD)
     try addFrameRate(control.framesPerSecond)
+  }
+
+  /// Adds how hard the driver is to try: 1 is the best, higher is faster.
+  package mutating func addQualityLevel(_ level: Int) throws(VAError) {
+    var quality = VAEncMiscParameterBufferQualityLevel()
+    quality.quality_level = UInt32(level)
+    try addMiscellaneous(quality, kind: VAEncMiscParameterTypeQualityLevel)
   }
 
   /// Adds the frame rate alone, which a driver with constant quantisers may use too.

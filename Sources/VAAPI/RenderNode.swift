@@ -8,7 +8,8 @@ struct RenderNode: ~Copyable {
   init(path: String) throws(VAError) {
     descriptor = unsafe Glibc.open(path, O_RDWR | O_CLOEXEC)
     if descriptor < 0 {
-      throw .unavailable("\(path): \(unsafe String(cString: strerror(errno)))")
+      let hint = errno == EACCES ? " (add the user to the group render)" : ""
+      throw .unavailable("\(path): \(unsafe String(cString: strerror(errno)))\(hint)")
     }
   }
 
@@ -36,6 +37,15 @@ extension Display {
     }
   }
 
+  /// The one that was asked for; where it does not do, what else there is is said.
+  static func namedRenderNode(path: String) throws(VAError) -> Display {
+    do { return try renderNodeDisplay(path: path) } catch {
+      let others = RenderNode.paths.filter { $0 != path }
+      let choice = (others.map { "drm:\($0)" } + ["none (in software)"]).joined(separator: ", ")
+      throw .unavailable("\(error); --va-display can be: \(choice)")
+    }
+  }
+
   /// The first render node that opens and is `good`; why each other one was passed over is said.
   static func firstRenderNode(where good: (Display) -> Bool) throws(VAError) -> Display {
     var reasons: [String] = []
@@ -43,7 +53,7 @@ extension Display {
       do {
         let display = try renderNodeDisplay(path: path)
         if good(display) { return display }
-        reasons.append("\(path): \(display.vendor) does not encode H.264")
+        reasons.append("\(path): \(display.missingEncoder)")
       } catch {
         reasons.append("\(error)")
       }

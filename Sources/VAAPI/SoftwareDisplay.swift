@@ -1,14 +1,31 @@
 import CVA
 import Glibc
 
-/// libva puts `_drv_video` behind it to make the module's file name.
-private let driverName = "libporthole"
+/// libva puts `_drv_video` behind a name to make the module's file name.
+private enum DriverName {
+  /// The driver, with all that it needs.
+  static let whole = "libporthole"
+  /// A door to the one that a program has inside.
+  static let inner = "libporthole_inner"
+
+  /// The one whose module can be loaded from `folder` into this program. A program has the driver inside
+  /// when others can find it there; of our builds that is the release.
+  static func fitting(folder: String) -> String {
+    guard unsafe dlsym(nil, "porthole_driver_init") != nil else { return whole }
+    return unsafe access(module(inner, in: folder), R_OK) == 0 ? inner : whole
+  }
+
+  static func module(_ name: String, in folder: String) -> String {
+    "\(folder)/\(name)_drv_video.so"
+  }
+}
 
 extension Display {
   /// A display without any device behind it, on which libva loads our driver whatever
   /// `LIBVA_DRIVER_NAME` says.
   static func softwareDisplay(driverFolder: String) throws(VAError) -> Display {
-    let module = "\(driverFolder)/\(driverName)_drv_video.so"
+    let driverName = DriverName.fitting(folder: driverFolder)
+    let module = DriverName.module(driverName, in: driverFolder)
     guard unsafe access(module, R_OK) == 0 else {
       throw .unavailable("--va-display none needs the software driver, and there is no \(module)")
     }
@@ -69,14 +86,14 @@ private func countDrivers(
 
 /// libva frees the name.
 private func nameDriver(_ display: VADisplayContextP?, name: Names?, index: Int32) -> VAStatus {
-  unsafe name?.pointee = strdup(driverName)
+  unsafe name?.pointee = strdup(DriverName.whole)
   return VA_STATUS_SUCCESS
 }
 
 private func nameDrivers(
   _ display: VADisplayContextP?, names: Names?, count: UnsafeMutablePointer<UInt32>?
 ) -> VAStatus {
-  unsafe names?.pointee = strdup(driverName)
+  unsafe names?.pointee = strdup(DriverName.whole)
   unsafe count?.pointee = 1
   return VA_STATUS_SUCCESS
 }

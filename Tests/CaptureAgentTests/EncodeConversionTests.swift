@@ -1,4 +1,5 @@
 import CPixelKernels
+import Pixels
 import TestSupport
 import Testing
 

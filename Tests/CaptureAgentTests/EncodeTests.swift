@@ -69,10 +69,10 @@ struct EncodeTests {
   @Test("a picture that did not fit is given coarser quantisers, up to the coarsest")
   func coarser() {
     let control = RateControl(configuration: configuration(1920, 1080))
-    #expect(control.parameters(raise: 0).minQP == RateControl.minQP)
-    #expect(control.parameters(raise: 6).minQP == RateControl.minQP + 6)
-    #expect(control.parameters(raise: 60).minQP == 51)
-    #expect(control.parameters(raise: 0).bufferBits > 0)
+    #expect(control.parameters(raise: 0, for: .other).minQP == RateControl.minQP)
+    #expect(control.parameters(raise: 6, for: .other).minQP == RateControl.minQP + 6)
+    #expect(control.parameters(raise: 60, for: .other).minQP == 51)
+    #expect(control.parameters(raise: 0, for: .other).bufferBits == control.bitsPerSecond)
   }
 
   @Test("pictures count up from each IDR picture, and each IDR picture differs from the last")
@@ -128,7 +128,7 @@ struct EncodeTests {
     let main = try H264Headers(
       configuration: self.configuration(64, 64), profile: .main, bitsPerSecond: 64_000)
     small = [0, 0, 0, 1, 9, 0xf0] + main.parameterSets + [0, 0, 1, 0x65, 0x88]
-    other.takeParameterSets(from: small)
+    #expect(other.takeParameterSets(from: small, colour: .bt709) == nil)
     #expect(other.codec == "avc1.4D400A")
     #expect(other.displayWidth == 64)
     #expect(other.parameterSets == main.parameterSets)
@@ -141,11 +141,11 @@ struct EncodeTests {
     first.withUnsafeBytes { first in
       second.withUnsafeBytes { second in
         var unit = AccessUnit(isKeyframe: true, pts: 5)
-        #expect(unit.firstUnitType == nil)
+        #expect(unit.leadingSliceType == nil)
         var accepted = [unit.append(first)]
         for _ in 1...AccessUnit.segmentCapacity { accepted.append(unit.append(second)) }
         #expect(accepted.dropLast().allSatisfy { $0 } && accepted.last == false)
-        #expect(unit.firstUnitType == 7)
+        #expect(unit.leadingSliceType == 5)
         #expect(unit.byteCount == 6 + 4 * (AccessUnit.segmentCapacity - 1))
         #expect(unit.bytes().starts(with: [0, 0, 0, 1, 0x67, 1, 0, 0, 1, 0x65]))
       }

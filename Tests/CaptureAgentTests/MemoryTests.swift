@@ -37,11 +37,11 @@ struct MemoryTests {
     #expect(!largest.refusal.contains("\n"))
   }
 
-  @Test("an agent without a picture has a plan too, which 20 MiB do not hold")
+  @Test("an agent without a picture has a plan too, which 19 MiB do not hold")
   func emptyBudget() {
-    let budget = MemoryBudget(configuration: nil, tier: .address, limit: 20 << 20)
+    let budget = MemoryBudget(configuration: nil, tier: .address, limit: 19 << 20)
     #expect(!budget.isWithinLimit)
-    #expect(MemoryBudget(configuration: nil, tier: .data, limit: 20 << 20).isWithinLimit)
+    #expect(MemoryBudget(configuration: nil, tier: .data, limit: 19 << 20).isWithinLimit)
   }
 
   @Test("a device's surfaces are not the process's own")
@@ -127,7 +127,8 @@ struct MemoryTests {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     await #expect(processExitsWith: .exitCode(86)) {
       let path = ProcessInfo.processInfo.environment["PORTHOLE_GUARD_TEST"] ?? ""
-      let file = try LastWords.open(in: RuntimeDirectory(path: path)).release()
+      let file = try LastWords.open(in: RuntimeDirectory(path: path), pid: 42, instance: 7)
+        .release()
       let data = try MemoryGauge().currentStatus().dataKB * 1024
       _ = try MemoryLimits.apply(tier: .data, byteCount: data + (32 << 20))
       try AllocationGuard.arm(instance: 7, pid: 42, file: file)

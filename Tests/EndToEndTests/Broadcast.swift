@@ -16,13 +16,15 @@ final class Broadcast {
     let http = freePort()
   }
 
-  /// With a desktop the portal gives the picture, without one the agent makes a pattern.
+  /// With a desktop the portal gives the picture, without one the agent makes a pattern. `driver` is what
+  /// the software driver finds in its environment.
   init(
     in directory: TestDirectory, desktop: DesktopSession? = nil, agent: [String] = [],
-    relay: [String] = []
+    relay: [String] = [], driver: [String: String] = [:]
   ) throws {
     self.directory = directory
-    environment = desktop?.environment ?? ["XDG_RUNTIME_DIR": directory.path]
+    environment = (desktop?.environment ?? ["XDG_RUNTIME_DIR": directory.path])
+      .merging(driver) { $1 }
     ports = Ports()
     let source = desktop == nil ? ["--source", "pattern"] : []
     let words = [program("capture-agent"), "--listen", "127.0.0.1:\(ports.agent)"]

@@ -23,7 +23,8 @@ extension EndToEnd {
           // Ten pictures later than the last one seen: more than can be on their way.
           last = try player.waitForCounter(past: last + 10, within: .seconds(2))
           print("a picture \(killed.duration(to: .now)) after the kill")
-          #expect(broadcast.agentPID != agent)
+          try waitUntil(
+            "another agent", isTrue: { broadcast.agentPID.map { $0 != agent } ?? false })
         }
         #expect(player.isConnected)
         #expect(try #require(broadcast.status).lastDeath.contains("SIGKILL"))

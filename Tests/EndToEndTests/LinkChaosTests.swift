@@ -23,12 +23,13 @@ extension EndToEnd {
         let relay = try RelayRun(
           ["--agent", "\(agent.address)"], in: directory, program: program("host-relay"))
         defer { relay.process.end() }
-        let viewers = try (0..<3).map { _ in try ScriptedPeer.consumer(of: relay.consumers) }
+        let viewers = try (0..<3).map { _ in Watcher(try .consumer(of: relay.consumers)) }
         let seed: UInt64 = 5
         var numbers = SplitMix(seed: seed)
         var instance: UInt64 = 1
         var link = try agent.begin(instance: instance)
-        var last = try show(on: link, to: viewers, after: .min)
+        try show(on: link, to: viewers)
+        var memory = MemoryWatch()
         let descriptors = try ProcessFootprint(of: relay.process.pid).descriptorCount
         for round in 1...(isLongRun ? 1000 : 10) {
           let fault = Fault.allCases[numbers.below(Fault.allCases.count)]
@@ -40,11 +41,13 @@ extension EndToEnd {
             instance += 1
             link = try agent.begin(instance: instance)
           }
-          last = try show(on: link, to: viewers, after: last)
+          try show(on: link, to: viewers)
           try waitUntil("descriptors as they were: round \(round) of seed \(seed), \(fault)") {
             try ProcessFootprint(of: relay.process.pid).descriptorCount <= descriptors
           }
+          memory.note(try ProcessFootprint(of: relay.process.pid))
         }
+        memory.expectNoGrowth()
       }
     }
 
@@ -77,16 +80,11 @@ extension EndToEnd {
       }
     }
 
-    /// Sends a keyframe and sees it at each viewer; returns its PTS as they got it.
-    private func show(
-      on link: ScriptedPeer, to viewers: [ScriptedPeer], after last: Int64
-    ) throws -> Int64 {
+    /// Sends a keyframe and sees it at each viewer.
+    private func show(on link: ScriptedPeer, to viewers: [Watcher]) throws {
       try link.sendPacket([0, 0, 0, 1, 0x65, 1], pts: MonotonicClock.now(), isKeyframe: true)
-      let found = try viewers.map { try $0.receivePacket().pts }
-      #expect(Set(found).count == 1)
-      let pts = try #require(found.first)
-      #expect(pts > last)
-      return pts
+      for viewer in viewers { try viewer.watch(after: viewer.lastPTS) }
+      #expect(Set(viewers.map(\.lastPTS)).count == 1)
     }
   }
 }

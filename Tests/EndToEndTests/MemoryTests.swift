@@ -25,6 +25,11 @@ extension EndToEnd {
           let line = try #require(limits.first { $0.hasPrefix(name) })
           #expect(words(line.dropFirst(name.count)).prefix(2) == ["52428800", "52428800"])
         }
+        // What takes megabytes and is not needed: another runtime of Swift, all of C++, another D-Bus.
+        let maps = try lines(of: "/proc/\(agent)/maps")
+        for name in ["libporthole_drv_video", "libstdc++", "libdbus"] {
+          #expect(!maps.contains { $0.contains(name) }, "\(name)")
+        }
         let figures = try ProcessFigures(of: agent)
         print("1080p: \(figures)")
         #expect(figures.peakKB < 45_056)

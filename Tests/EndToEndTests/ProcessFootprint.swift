@@ -4,6 +4,8 @@ import TestSupport
 /// What the kernel says of a process at one moment.
 struct ProcessFootprint {
   let residentKB: Int
+  /// What is its own: heap and stacks, without files, the programs themselves among them.
+  let privateKB: Int
   /// The number that its next descriptor gets.
   let nextDescriptor: Int
   let descriptorCount: Int
@@ -11,7 +13,11 @@ struct ProcessFootprint {
 
   init(of pid: pid_t) throws {
     let status = try lines(of: "/proc/\(pid)/status")
-    residentKB = status.first { $0.hasPrefix("VmRSS:") }.flatMap { Int(words($0)[1]) } ?? 0
+    func kilobytes(_ name: String) -> Int {
+      status.first { $0.hasPrefix(name) }.flatMap { Int(words($0)[1]) } ?? 0
+    }
+    residentKB = kilobytes("VmRSS:")
+    privateKB = kilobytes("RssAnon:")
     let stat = String(decoding: try readFile("/proc/\(pid)/stat"), as: UTF8.self)
     // Behind the name in brackets: the state is the first word, user and system time 12th and 13th.
     let fields = words(stat.drop { $0 != ")" }.dropFirst())

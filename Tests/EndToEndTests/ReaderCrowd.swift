@@ -34,7 +34,11 @@ final class ReaderCrowd {
     for index in range { members[index].bytesPerSecond = bytesPerSecond }
   }
 
+  func speedUp(_ range: Range<Int>) { for index in range { members[index].bytesPerSecond = nil } }
+
   func packetCount(of index: Int) -> Int { members[index].packets.count }
+
+  func lastPTS(of index: Int) -> Int64? { members[index].packets.last?.pts }
 
   /// From a packet's PTS, the moment when it was sent, to its last byte here.
   func delays(of index: Int) -> [Duration] { members[index].packets.map(\.delay) }

@@ -8,10 +8,12 @@ import Testing
 @Suite struct ContainerTests {
   private let frame = Duration.seconds(1) / 30
 
-  @Test("each picture is decoded twice and the stream of the originals is as it was")
-  func repeats() throws {
+  @Test(
+    "each picture is decoded twice and the stream of the originals is as it was",
+    arguments: ["baseline", "main", "high"])
+  func repeats(profile: String) throws {
     try withTestDirectory { directory in
-      let video = try SampleVideo(in: directory)
+      let video = try SampleVideo(profile: profile, in: directory)
       let plain = directory.file("plain.h264")
       try Data(video.accessUnits.flatMap(\.bytes)).write(to: URL(fileURLWithPath: plain))
       let originals = try SampleVideo.pictures(of: plain, in: directory)

@@ -36,6 +36,7 @@ import Testing
     try withTestDirectory { directory in
       let relay = try RelayRun(["--agent", "127.0.0.1:1"], in: directory)
       defer { relay.process.end() }
+      // A WebSocket is had at /watch alone.
       let peers = try (0..<70).map { _ in
         try request(
           relay,

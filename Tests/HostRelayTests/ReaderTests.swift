@@ -1,3 +1,6 @@
+import Glibc
+import Posix
+import TestSupport
 import Testing
 
 @testable import HostRelay
@@ -76,9 +79,9 @@ import Testing
   @Test("a joiner's burst counts for no limit")
   func burst() {
     let reader = Reader(name: "reader")
-    reader.start(with: [
-      packet(.keyframe, bytes: RelayLimits.hardBytes), packet(.picture, bytes: 1 << 20),
-    ])
+    reader.start(
+      with: [packet(.keyframe, bytes: RelayLimits.hardBytes), packet(.picture, bytes: 1 << 20)],
+      now: start)
     reader.put(packet(.picture), now: at(0))
     reader.put(packet(.picture), now: at(499))
     #expect(kinds(of: reader) == [.keyframe, .picture, .picture, .picture])
@@ -102,17 +105,22 @@ import Testing
     #expect(asked == 1)
   }
 
-  @Test("a transport that found nothing is woken, and not before")
-  func wakes() {
-    let reader = Reader(name: "reader")
-    var woken = 0
-    reader.wake = { woken += 1 }
-    reader.put(packet(.keyframe), now: start)
+  @Test("a sink that found nothing is offered the next packet, and takes those behind it itself")
+  func offers() {
+    final class Sink: PacketSink {
+      var offered: [Packet.Kind] = []
+      func offer(_ packet: Packet, now: Moment) { offered.append(packet.kind) }
+    }
+    let (reader, sink) = (Reader(name: "reader"), Sink())
+    reader.sink = sink
+    reader.start(with: [packet(.keyframe), packet(.picture)], now: start)
+    reader.put(packet(.message), now: start)
+    #expect(sink.offered == [.keyframe])
+    #expect(kinds(of: reader) == [.picture, .message])
     reader.put(packet(.picture), now: start)
-    #expect(woken == 1)
-    _ = kinds(of: reader)
-    reader.put(packet(.picture), now: start)
-    #expect(woken == 2)
+    reader.put(packet(.sound), now: start)
+    #expect(sink.offered == [.keyframe, .picture])
+    #expect(kinds(of: reader) == [.sound])
   }
 
   @Test("what is lost is said once a second, by name, with bytes and advice")
@@ -147,11 +155,28 @@ import Testing
     #expect(kinds(of: reader).count == RelayLimits.waitingMessages)
   }
 
+  @Test("what a reader on this machine has taken is what it has read, not what its kernel holds")
+  func taken() throws {
+    let listener = try TCPSocket.listen(on: SocketAddress("127.0.0.1:0")!, backlog: 8)
+    let address = try #require(SocketAddress.local(of: listener.raw))
+    let peer = try ScriptedPeer(to: address)
+    let socket = try waitUntil("the peer") { () -> ScriptedPeer? in
+      guard let socket = try TCPSocket.accept(on: listener.raw) else { return nil }
+      return ScriptedPeer(socket)
+    }
+    try socket.send([UInt8](repeating: 0, count: 1000))
+    func taken() -> Int64 { ConnectionProgress.takenBytes(of: socket.socket.raw) }
+    try waitUntil("an acknowledgement", isTrue: { taken() == 0 })
+    var piece = [UInt8](repeating: 0, count: 400)
+    #expect(recv(peer.socket.raw, &piece, piece.count, Int32(MSG_WAITALL)) == 400)
+    #expect(taken() == 400)
+  }
+
   @Test("a socket that takes nothing for two seconds is stuck, one that takes a byte is not")
   func stuck() {
     var watch = ProgressWatch(now: start)
-    func isStuck(_ bytes: UInt64, _ isWaiting: Bool, _ time: Int) -> Bool {
-      watch.isStuck(acknowledged: bytes, hasWaiting: isWaiting, now: at(time))
+    func isStuck(_ bytes: Int64, _ isWaiting: Bool, _ time: Int) -> Bool {
+      watch.isStuck(taken: bytes, hasWaiting: isWaiting, now: at(time))
     }
     #expect(!isStuck(0, false, 5000))
     #expect(!isStuck(0, true, 6999))

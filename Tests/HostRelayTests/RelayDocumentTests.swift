@@ -23,7 +23,8 @@ import Wire
       "| port held by a stranger | \(seconds(limits.strangerPatience)) s after the start,",
       "| agent sound | \(seconds(limits.soundAfter)) s after",
       "| crash loop | \(limits.crashLoopDeaths) deaths in \(seconds(limits.crashLoopSpan)) s |"
-        + " said in the status; starts lie \(seconds(limits.crashLoopDelay)) s apart |",
+        + " said in the status and to viewers; starts lie \(seconds(limits.crashLoopDelay)) s apart |",
+      "| last words of a unit | \(seconds(limits.lastWordsPatience)) s after",
       "| kept alive | each \(seconds(limits.keepAliveInterval)) s while",
       "| cache for who joins late | \(seconds(limits.cacheSpan)) s, \(limits.cacheBytes) bytes,"
         + " \(limits.cachePackets) packets |",
@@ -33,11 +34,11 @@ import Wire
       "| reader behind, soft | \(seconds(limits.softDelay)) s |",
       "| reader behind, hard | \(seconds(limits.hardDelay)) s or \(limits.hardBytes) bytes |",
       "| messages that wait | \(limits.waitingMessages) |",
-      "| socket takes nothing | \(seconds(limits.stuckAfter)) s, looked at each"
+      "| reader takes nothing | \(seconds(limits.stuckAfter)) s, looked at each"
         + " \(seconds(limits.readerTick)) s |",
       "| what slow readers lost | each \(seconds(limits.dropLogInterval)) s at most |",
       "| unsent bytes in the kernel | \(limits.notSentBytes) bytes |",
-      "| unacknowledged | \(seconds(limits.userTimeout)) s |",
+      "| unacknowledged | \(seconds(limits.userTimeout)) s, off loopback |",
       "| consumers | \(limits.consumers) a port |", "has \(limits.reservedPlaces) places more",
       "| not yet heard | \(limits.ungreeted) a port, \(limits.ungreetedOfAddress) an address off"
         + " loopback, \(seconds(WireLimits.greetingTime)) s each |",

@@ -7,14 +7,15 @@ struct SampleVideo {
   let accessUnits: [(isKeyframe: Bool, bytes: [UInt8])]
 
   /// 60 numbered pictures, 30 a second, a keyframe every 20.
-  init(in directory: TestDirectory) throws {
+  init(profile: String = "baseline", in directory: TestDirectory) throws {
     let path = directory.file("sample.h264")
     _ = try ProcessRun.run(
       "ffmpeg",
       [
         "-v", "error", "-f", "lavfi", "-i", "testsrc=size=320x240:rate=30", "-frames:v", "60",
-        "-pix_fmt", "yuv420p", "-c:v", "libx264", "-profile:v", "baseline", "-tune", "zerolatency",
-        "-g", "20", "-x264-params", "aud=1:scenecut=0:repeat-headers=1", "-f", "h264", path,
+        "-pix_fmt", "yuv420p", "-c:v", "libx264", "-profile:v", profile, "-tune", "zerolatency",
+        "-g", "20", "-x264-params", "aud=1:scenecut=0:repeat-headers=1:weightp=0", "-f", "h264",
+        path,
       ], in: directory)
     var units: [(isKeyframe: Bool, bytes: [UInt8])] = []
     let bytes = try readFile(path)

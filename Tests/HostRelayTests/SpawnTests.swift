@@ -59,15 +59,36 @@ import Wire
     }
   }
 
-  @Test("an agent that dies at once again and again is a crash loop, said in the status")
+  @Test("an agent that dies at once again and again is a crash loop: said, and slowed down")
   func crashLoop() throws {
     try withTestDirectory { directory in
+      let starts = directory.file("starts")
       let relay = try RelayRun(
-        ["--agent", "\(try freePort())", "--spawn-agent", "sh -c 'exit 1'"], in: directory)
+        [
+          "--agent", "\(try freePort())", "--spawn-agent",
+          "sh -c 'date +%s%N >> \(starts); exit 86'",
+        ], in: directory)
       defer { relay.process.end() }
-      try waitUntil("the crash loop", within: .seconds(15)) {
-        try status(relay).contains("\"crash_loop\":true")
+      let consumer = try ScriptedPeer.consumer(of: relay.consumers)
+      _ = try consumer.receive("the crash loop", within: .seconds(15)) { raw -> Bool? in
+        guard case .sessionState(_, _, _, let text) = try? Message(raw),
+          text == "crash loop: ended by its memory limit (exit 86)"
+        else { return nil }
+        return true
       }
+      #expect(try status(relay).contains("\"crash_loop\":true"))
+      let count = try nanoseconds(in: starts).count
+      let times = try waitUntil("two more starts", within: .seconds(10)) {
+        let times = try nanoseconds(in: starts)
+        return times.count >= count + 2 ? times : nil
+      }
+      #expect(times[count + 1] - times[count] > 1_900_000_000)
+    }
+  }
+
+  private func nanoseconds(in file: String) throws -> [Int] {
+    String(decoding: try readFile(file), as: UTF8.self).split(separator: "\n").compactMap {
+      Int($0)
     }
   }
 
@@ -98,7 +119,8 @@ import Wire
       try consumer.receiveState(.starting)
       try link.sendPacket([0, 0, 0, 1, 0x65], pts: 1, isKeyframe: true)
       try consumer.receiveState(.live)
-      let file = try LastWords.open(in: RuntimeDirectory(path: directory.file("porthole")))
+      let file = try LastWords.open(
+        in: RuntimeDirectory(path: directory.file("porthole")), pid: 1_000_001, instance: 5)
       LastWords(pid: 1_000_001, instance: 5, code: 86, text: "malloc").write(to: file.raw)
       shutdown(link.socket.raw, Int32(SHUT_RDWR))
       _ = try consumer.receive("the cause", within: .seconds(1)) { raw -> Bool? in
@@ -118,7 +140,8 @@ import Wire
       let relay = try RelayRun(["--agent", "\(agent.address)"], in: directory)
       defer { relay.process.end() }
       let link = try agent.begin(instance: 5, pid: 1_000_001)
-      let file = try LastWords.open(in: RuntimeDirectory(path: directory.file("porthole")))
+      let file = try LastWords.open(
+        in: RuntimeDirectory(path: directory.file("porthole")), pid: 1_000_001, instance: 5)
       let text = "the session bus does not answer, is a desktop session running here?"
       LastWords(pid: 1_000_001, instance: 5, code: 69, text: text).write(to: file.raw)
       try link.send(.finished(.unavailable, text))
@@ -145,6 +168,58 @@ import Wire
         try status(relay).contains("agent 1000002: ended without last words")
       }
       #expect(link == nil && agent == nil)
+    }
+  }
+
+  // Until then a unit's parent alone knew what signal had ended it.
+  @Test(
+    "the end that systemd writes down for an agent of its own is told to viewers",
+    arguments: [
+      ("killed", "SEGV", "signal", "killed by SIGSEGV (a bad address)"),
+      ("dumped", "ILL", "core-dump", "killed by SIGILL (a broken promise)"),
+      ("killed", "KILL", "timeout", "killed by SIGKILL: timeout"),
+      ("killed", "KILL", "oom-kill", "ended by the memory limit of its control group (SIGKILL)"),
+    ])
+  func recordedEnd(how: String, status: String, result: String, words: String) throws {
+    try withTestDirectory { directory in
+      var agent: ScriptedAgent? = try ScriptedAgent(token: RelayRun.token(in: directory))
+      let relay = try RelayRun(["--agent", "\(try #require(agent).address)"], in: directory)
+      defer { relay.process.end() }
+      // A pid beyond those that the kernel gives.
+      var link = try agent?.begin(instance: 5, pid: 5_000_001)
+      let consumer = try ScriptedPeer.consumer(of: relay.consumers)
+      try consumer.receiveState(.starting)
+      try link?.sendPacket([0, 0, 0, 1, 0x65], pts: 1, isKeyframe: true)
+      try consumer.receiveState(.live)
+      let folder = try RuntimeDirectory(path: directory.file("porthole"))
+      _ = try LastWords.open(in: folder, pid: 5_000_001, instance: 5)
+      agent = nil
+      link = nil
+      let variables = ["EXIT_CODE": how, "EXIT_STATUS": status, "SERVICE_RESULT": result]
+      LastWords.complete(with: try #require(ServiceEnd { variables[$0] }), in: folder)
+      _ = try consumer.receive("the cause", within: .seconds(1)) { raw -> Bool? in
+        guard case .sessionState(_, _, _, let text) = try? Message(raw), text == words
+        else { return nil }
+        return true
+      }
+      #expect(link == nil && agent == nil)
+    }
+  }
+
+  @Test("an agent whose port another one has is dead, and was not told of")
+  func replaced() throws {
+    try withTestDirectory { directory in
+      let agent = try ScriptedAgent(token: RelayRun.token(in: directory))
+      let relay = try RelayRun(["--agent", "\(agent.address)"], in: directory)
+      defer { relay.process.end() }
+      let first = try agent.begin(instance: 5, pid: 1_000_003)
+      shutdown(first.socket.raw, Int32(SHUT_RDWR))
+      let second = try agent.begin(instance: 6, pid: 1_000_004)
+      try waitUntil("its death") {
+        try status(relay).contains("agent 1000003: ended without last words")
+      }
+      #expect(try status(relay).contains("\"deaths\":1"))
+      #expect(second.socket.raw >= 0)
     }
   }
 

@@ -10,11 +10,11 @@ import Testing
   }
 
   private func mux(_ video: SampleVideo) throws -> Muxed {
-    let muxer = try TransportStreamMuxer()
+    let muxer = try VideoMuxer(.transportStream)
     var muxed = Muxed()
     for (index, unit) in video.accessUnits.enumerated() {
       let bytes = try muxer.mux(
-        unit.bytes.span, time: Int64(index) * 3000, isKeyframe: unit.isKeyframe)
+        unit.bytes.span, time: Int64(index) * 3000, duration: 0, isKeyframe: unit.isKeyframe)
       muxed.pieces.append((unit.isKeyframe, bytes))
     }
     return muxed
@@ -70,14 +70,14 @@ import Testing
   func notH264() throws {
     try withTestDirectory { directory in
       let video = try SampleVideo(in: directory)
-      let muxer = try TransportStreamMuxer()
+      let muxer = try VideoMuxer(.transportStream)
       for bad in [[], [1], [UInt8](repeating: 0xff, count: 1000)] as [[UInt8]] {
         #expect(throws: MuxerError.self) {
-          try muxer.mux(bad.span, time: 0, isKeyframe: false)
+          try muxer.mux(bad.span, time: 0, duration: 0, isKeyframe: false)
         }
       }
       let first = try #require(video.accessUnits.first).bytes
-      let bytes = try muxer.mux(first.span, time: 1, isKeyframe: true)
+      let bytes = try muxer.mux(first.span, time: 1, duration: 0, isKeyframe: true)
       #expect(bytes.count > first.count)
     }
   }

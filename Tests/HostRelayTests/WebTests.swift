@@ -91,14 +91,6 @@ import Testing
     }
   }
 
-  @Test("the page's line for ffplay does not throw its first keyframe away")
-  func playerLine() {
-    let page = ViewerPage(
-      host: "localhost", key: [], consumers: "", state: "live", detail: "", memory: nil)
-    #expect(page.html.contains("ffplay -flags low_delay"))
-    #expect(!page.html.contains("nobuffer"))
-  }
-
   @Test("a viewer key needs no escape and is long enough")
   func viewerKey() throws {
     #expect(AccessKey("1234567") == nil)

@@ -56,8 +56,8 @@ import Testing
     defer { removed() }
     let directory = try RuntimeDirectory(path: folder.path + "/run")
     #expect(LastWords.read(from: directory) == nil)
-    let file = try LastWords.open(in: directory)
-    #expect(LastWords.read(from: directory) == nil)
+    let file = try LastWords.open(in: directory, pid: 0x0102_0304, instance: 5)
+    #expect(LastWords.read(from: directory) == nil, "it lives")
     // Its room is taken at once: the disk may be full later.
     #expect(try Data(contentsOf: URL(fileURLWithPath: directory.file("last-words"))).count == 64)
     let words = LastWords(
@@ -71,4 +71,56 @@ import Testing
     #expect(LastWords.read(from: directory) == words)
     #expect(LastWords(bytes: [UInt8](repeating: 0, count: 64)) == nil)
   }
+
+  @Test("the end of a unit is written beside the name of an agent that is gone, and over no other")
+  func recordedEnd() throws {
+    defer { removed() }
+    let directory = try RuntimeDirectory(path: folder.path + "/run")
+    let end = try #require(
+      ServiceEnd(variable: ["EXIT_CODE": "killed", "EXIT_STATUS": "KILL"].get))
+    LastWords.complete(with: end, in: directory)
+    #expect(access(directory.file("last-words"), F_OK) != 0, "nothing is made of nothing")
+    _ = try LastWords.open(in: directory, pid: UInt32(getpid()), instance: 5)
+    LastWords.complete(with: end, in: directory)
+    #expect(LastWords.read(from: directory) == nil, "it lives")
+    // Beyond what the kernel gives.
+    let file = try LastWords.open(in: directory, pid: 5_000_000, instance: 5)
+    LastWords.complete(with: end, in: directory)
+    #expect(
+      LastWords.read(from: directory)
+        == LastWords(pid: 5_000_000, instance: 5, code: 137, text: ""))
+    let own = LastWords(pid: 5_000_000, instance: 5, code: 86, text: "an allocation failed")
+    own.write(to: file.raw)
+    LastWords.complete(with: end, in: directory)
+    #expect(LastWords.read(from: directory) == own)
+  }
+
+  @Test(
+    "what systemd says of an end is read as a shell's code",
+    arguments: [
+      ("killed", "KILL", "oom-kill", 137, "oom-kill"), ("dumped", "ABRT", "core-dump", 134, ""),
+      ("killed", "SEGV", "signal", 139, ""), ("dumped", "ILL", "core-dump", 132, ""),
+      ("killed", "ABRT", "watchdog", 134, "watchdog"), ("killed", "34", "signal", 162, ""),
+      ("exited", "86", "exit-code", 86, ""), ("exited", "0", "success", 0, ""),
+    ])
+  func serviceEnd(how: String, status: String, result: String, code: Int32, text: String) throws {
+    let variables = ["EXIT_CODE": how, "EXIT_STATUS": status, "SERVICE_RESULT": result]
+    let end = try #require(ServiceEnd(variable: variables.get))
+    #expect(end.code == code)
+    #expect(end.text == text)
+  }
+
+  @Test(
+    "and nothing is made of what no unit's end looks like",
+    arguments: [
+      [:], ["EXIT_CODE": "killed"], ["EXIT_CODE": "exited", "EXIT_STATUS": "KILL"],
+      ["EXIT_CODE": "killed", "EXIT_STATUS": "NEVER"],
+    ])
+  func noServiceEnd(variables: [String: String]) {
+    #expect(ServiceEnd(variable: variables.get) == nil)
+  }
+}
+
+extension [String: String] {
+  fileprivate func get(_ name: String) -> String? { self[name] }
 }

@@ -25,11 +25,16 @@ final class DriverClient {
   private var va: VADisplay { display.display }
 
   init(
-    mode: EncodeMode = .lossy, width: Int, height: Int, rateControl: Int32 = VA_RC_CQP,
+    mode: EncodeMode = .lossy, width: Int, height: Int,
+    profile: VAProfile = VAProfileH264ConstrainedBaseline,
+    entrypoint: VAEntrypoint = VAEntrypointEncSlice, rateControl: Int32 = VA_RC_CQP,
     promisedHeaders: UInt32 = 0, codedBytes: Int? = nil,
-    keptByteCount: Int = SurfacePixels.keptByteCount
+    options change: (inout DriverOptions) -> Void = { _ in }
   ) throws {
-    display = try DriverDisplay(mode: mode, keptByteCount: keptByteCount)
+    var options = DriverOptions()
+    options.mode = mode
+    change(&options)
+    display = try DriverDisplay(options: options)
     self.width = width
     self.height = height
     columns = (width + 15) / 16
@@ -42,7 +47,7 @@ final class DriverClient {
     ]
     try check(
       vaCreateConfig(
-        va, VAProfileH264ConstrainedBaseline, VAEntrypointEncSlice, &attributes,
+        va, profile, entrypoint, &attributes,
         Int32(attributes.count), &config))
     try check(
       vaCreateSurfaces(
@@ -74,7 +79,8 @@ final class DriverClient {
     adjust(&parameters)
     try render(parameters, misc: misc, headers: headers)
     let coded = try CodedPicture(
-      bytes: codedBytes(), reconstruction: read(target), reference: target)
+      bytes: Array(codedSegments().pieces.joined()), reconstruction: read(target), reference: target
+    )
     frameNum += 1
     count += 1
     return coded
@@ -126,8 +132,18 @@ final class DriverClient {
     return pixels
   }
 
-  /// Begins, renders and ends one picture.
+  /// Begins, renders and ends one picture, and waits for it.
   func render(
+    _ parameters: PictureParameters, misc: [[UInt8]] = [], headers: [PackedHeader] = []
+  ) throws {
+    try submit(parameters, misc: misc, headers: headers)
+    let status = vaSyncBuffer(va, codedBuffer, UInt64(VA_TIMEOUT_INFINITE))
+    try check(
+      status == VA_STATUS_ERROR_UNIMPLEMENTED ? vaSyncSurface(va, parameters.source) : status)
+  }
+
+  /// Begins, renders and ends one picture.
+  func submit(
     _ parameters: PictureParameters, misc: [[UInt8]] = [], headers: [PackedHeader] = []
   ) throws {
     var ids: [VABufferID] = []
@@ -156,16 +172,29 @@ final class DriverClient {
     let ended = vaEndPicture(va, context)
     try check(rendered)
     try check(ended)
-    try check(vaSyncBuffer(va, codedBuffer, UInt64(VA_TIMEOUT_INFINITE)))
   }
 
-  private func codedBytes() throws -> [UInt8] {
+  /// Gives back all that the client made.
+  func destroyAll() {
+    vaDestroyBuffer(va, codedBuffer)
+    vaDestroyContext(va, context)
+    vaDestroySurfaces(va, &surfaces, 3)
+    vaDestroyConfig(va, config)
+  }
+
+  /// The pieces of the coded buffer, and their status words together.
+  func codedSegments() throws -> (pieces: [[UInt8]], status: UInt32) {
     var data: UnsafeMutableRawPointer?
     try check(vaMapBuffer(va, codedBuffer, &data))
     defer { vaUnmapBuffer(va, codedBuffer) }
-    let segment = try #require(data).assumingMemoryBound(to: VACodedBufferSegment.self).pointee
-    try #require(segment.next == nil)
-    return [UInt8](UnsafeRawBufferPointer(start: segment.buf, count: Int(segment.size)))
+    var pieces: [[UInt8]] = []
+    var status: UInt32 = 0
+    while let segment = data?.assumingMemoryBound(to: VACodedBufferSegment.self).pointee {
+      pieces.append([UInt8](UnsafeRawBufferPointer(start: segment.buf, count: Int(segment.size))))
+      status |= segment.status
+      data = segment.next
+    }
+    return (pieces, status)
   }
 
   private func buffer(_ type: VABufferType, bytes: [UInt8]) throws -> VABufferID {

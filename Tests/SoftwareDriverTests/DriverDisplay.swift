@@ -9,21 +9,25 @@ final class DriverDisplay {
   let display: VADisplay
   private let context: VADriverContextP
   private let table = UnsafeMutablePointer<VADriverVTable>.allocate(capacity: 1)
+  private let processTable = UnsafeMutablePointer<VADriverVTableVPP>.allocate(capacity: 1)
 
-  init(mode: EncodeMode, keptByteCount: Int = SurfacePixels.keptByteCount) throws {
+  init(options: DriverOptions = DriverOptions()) throws {
     let raw = try #require(va_newDisplayContext())
     display = UnsafeMutableRawPointer(raw)
     raw.pointee.vaIsValid = { _ in 1 }
     context = try #require(va_newDriverContext(raw))
     table.initialize(to: VADriverVTable())
     context.pointee.vtable = table
-    try check(initializeDriver(context, mode: mode, keptByteCount: keptByteCount))
+    processTable.initialize(to: VADriverVTableVPP())
+    context.pointee.vtable_vpp = processTable
+    try check(initializeDriver(context, options: options))
   }
 
   deinit {
     _ = table.pointee.vaTerminate(context)
     free(context)
     table.deallocate()
+    processTable.deallocate()
     free(display)
   }
 

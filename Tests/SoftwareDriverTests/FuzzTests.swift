@@ -4,7 +4,8 @@ import Testing
 
 @testable import SoftwareDriver
 
-/// Pictures, sizes, QPs and parameters of chance, each decoded and held against the reconstruction.
+/// Pictures, sizes, QPs, entropy coders and parameters of chance, each decoded and held against the
+/// reconstruction.
 struct FuzzTests {
   /// Sequences of a run; each is another seed.
   private static let seeds = 0..<12 as Range<UInt64>
@@ -14,11 +15,13 @@ struct FuzzTests {
     var random = SplitMix(seed: 77 &+ seed)
     let width = 2 * (1 + random.below(80))
     let height = 2 * (1 + random.below(60))
-    let client = try DriverClient(width: width, height: height)
+    let client = try DriverClient(width: width, height: height, profile: VAProfileH264Main)
+    let usesCABAC = random.below(2) == 0
     let offsets = (random.below(13) - 6, random.below(25) - 12)
     let isConstrained = random.below(4) == 0
     client.adjust = {
       $0.slice.slice_alpha_c0_offset_div2 = Int8(offsets.0)
+      $0.picture.pic_fields.bits.entropy_coding_mode_flag = usesCABAC ? 1 : 0
       $0.picture.chroma_qp_index_offset = Int8(offsets.1)
       $0.picture.pic_fields.bits.constrained_intra_pred_flag = isConstrained ? 1 : 0
     }

@@ -20,6 +20,8 @@ struct PackedHeaderTests {
     /// What stands before the slice in its own buffer.
     var prefix: [UInt8] = []
     var extraBits = 0
+    /// Counts the ones that align CABAC's data to the slice header.
+    var countsAlignment = false
 
     init(client: DriverClient, isIDR: Bool) {
       sequence = SequenceParameterSet(
@@ -39,6 +41,7 @@ struct PackedHeaderTests {
     var packed: [PackedHeader] {
       var bits = BitWriter()
       slice.write(to: &bits, nal: nal, sequence: sequence, picture: picture)
+      while countsAlignment, bits.bitCount & 7 != 0 { bits.put(true) }
       let bitCount = bits.bitCount + extraBits
       bits.put(0, bits: 16)
       bits.alignWithZeros()
@@ -82,6 +85,27 @@ struct PackedHeaderTests {
     #expect(decoded.pictures == [first.reconstruction, second.reconstruction])
   }
 
+  @Test("CABAC's alignment may stand in the client's slice header", arguments: [false, true])
+  func alignment(counts: Bool) throws {
+    let client = try DriverClient(
+      width: width, height: height, profile: VAProfileH264Main, promisedHeaders: promised)
+    client.adjust = { $0.picture.pic_fields.bits.entropy_coding_mode_flag = 1 }
+    func encode(isIDR: Bool, extraBits: Int = 0) throws -> CodedPicture {
+      try self.encode(client, seed: isIDR ? 1 : 2, isIDR: isIDR) {
+        $0.picture.usesCABAC = true
+        $0.countsAlignment = counts
+        $0.extraBits = extraBits
+      }
+    }
+    let pictures = try [true, false, false].map { try encode(isIDR: $0) }
+    let decoded = try DecodedStream(pictures.flatMap(\.bytes), width: width, height: height)
+    #expect(decoded.complaints == [])
+    #expect(decoded.pictures == pictures.map(\.reconstruction))
+    #expect(throws: VAFailure(status: VA_STATUS_ERROR_INVALID_PARAMETER)) {
+      try encode(isIDR: false, extraBits: 8)
+    }
+  }
+
   @Test("a payload without emulation prevention gets it")
   func unescaped() throws {
     let client = try DriverClient(width: width, height: height)
@@ -101,6 +125,9 @@ struct PackedHeaderTests {
     let spoilers: [(inout Headers) -> Void] = [
       { $0.sequence.widthInMacroblocks += 1 },
       { $0.sequence.log2MaxFrameNum = 9 },
+      { $0.sequence.heightInMacroblocks -= 1 },
+      { $0.sequence.levelIDC = 31 },
+      { $0.sequence.cropBottom = 2 },
       { $0.sequence.pictureOrder = .lsb(log2Max: 4) },
       { $0.picture.initialQP = 27 },
       { $0.picture.usesCABAC = true },

@@ -13,7 +13,7 @@ struct WindowTests {
   @Test("a picture coded through windows is the one coded from whole surfaces")
   func sameBytes() throws {
     let whole = try DriverClient(width: Self.width, height: Self.height)
-    let windowed = try DriverClient(width: Self.width, height: Self.height, keptByteCount: 0)
+    let windowed = try DriverClient(width: Self.width, height: Self.height) { $0.keptByteCount = 0 }
     var scrolled = Picture.text(width: Self.width, height: Self.height, seed: 5, firstLine: 9)
     scrolled.fill(x: 16, y: 1300, width: 32, height: 64, luma: 60, chroma: 90)
     let pictures = [
@@ -32,7 +32,7 @@ struct WindowTests {
   func unmapped() async {
     // In a process of its own, for other tests map surfaces too.
     await #expect(processExitsWith: .success) {
-      let client = try DriverClient(width: Self.width, height: Self.height, keptByteCount: 0)
+      let client = try DriverClient(width: Self.width, height: Self.height) { $0.keptByteCount = 0 }
       try client.encode(Picture.text(width: Self.width, height: Self.height, seed: 1))
       let coded = Self.width / 16 * (Self.height / 16) * 400 + 4096
       #expect(try mappedSurfaceBytes() == wholePages(coded))

@@ -34,6 +34,7 @@ extension Stress {
             return ContinuousClock.now - began > .milliseconds(2100) ? () : nil
           }
           let keyframes = viewers.map(\.keyframes)
+          let tellings = viewers.map { $0.tellings(of: "memory limit") }
           kill(agent, SIGUSR2)
           // Its next allocation ends it: what it does once a second makes some.
           try waitUntil("death \(death)", within: .seconds(3)) {
@@ -42,7 +43,10 @@ extension Stress {
           }
           try waitUntil(
             "the cause at every viewer", within: .seconds(1),
-            isTrue: { try all { $0.stateText.contains("memory limit") } })
+            isTrue: {
+              _ = try all { _ in true }
+              return zip(viewers, tellings).allSatisfy { $0.tellings(of: "memory limit") > $1 }
+            })
           try pair.restartAgent()
           try waitUntil(
             "a new picture at every viewer", within: .seconds(3),

@@ -21,34 +21,18 @@ extension Stress {
         }
         let began = ContinuousClock.now
         let packets = viewer.packets
-        var samples: [(hours: Double, kB: Double)] = []
-        var sizes: Set<Int> = []
+        var growth = Growth()
         for second in 0...Self.seconds {
           try waitUntil("second \(second)", within: .seconds(2)) {
             try viewer.read()
             return ContinuousClock.now - began >= .seconds(second) ? () : nil
           }
-          let use = try ProcessUse(of: agent)
-          samples.append((Double(second) / 3600, Double(use.anonymousKB)))
-          sizes.insert(use.dataKB)
+          growth.add(try ProcessUse(of: agent), second: second)
         }
-        let slope = slope(of: samples)
-        let grown = (samples.last?.kB ?? 0) - (samples.first?.kB ?? 0)
-        print("\(Self.seconds) s: \(grown) kB more private memory, \(slope) kB an hour")
+        print("\(Self.seconds) s: \(growth)")
         #expect(viewer.packets - packets > Self.seconds * 15)
-        #expect(sizes.count == 1, "data that was mapped: \(sizes) kB")
-        // A page or two of 4 kB make any slope in so short a time as the default takes.
-        if isLongRun { #expect(slope < 100) } else { #expect(grown <= 16) }
+        #expect(growth.isFlat, "\(growth)")
       }
-    }
-
-    /// The straight line through the samples that is nearest to them, by least squares.
-    private func slope(of samples: [(hours: Double, kB: Double)]) -> Double {
-      let count = Double(samples.count)
-      let meanHours = samples.reduce(0) { $0 + $1.hours } / count
-      let meanKB = samples.reduce(0) { $0 + $1.kB } / count
-      let spread = samples.reduce(0) { $0 + ($1.hours - meanHours) * ($1.hours - meanHours) }
-      return samples.reduce(0) { $0 + ($1.hours - meanHours) * ($1.kB - meanKB) } / spread
     }
   }
 }

@@ -10,8 +10,8 @@ final class Viewer {
   private(set) var keyframes = 0
   /// Packets that are no H.264, or call themselves keyframes and are none.
   private(set) var brokenPackets = 0
-  /// What the last session state said.
-  private(set) var stateText = ""
+  /// What the session states said, the last one last.
+  private(set) var stateTexts: [String] = []
   private(set) var state = SessionState.waiting
   private let socket: Int32
   private var decoder = MessageDecoder(payloadLimit: WireLimits.payload)
@@ -35,6 +35,9 @@ final class Viewer {
   }
 
   deinit { close(socket) }
+
+  /// How often a session state said so.
+  func tellings(of words: String) -> Int { stateTexts.filter { $0.contains(words) }.count }
 
   /// Takes what has come.
   func read() throws {
@@ -65,7 +68,7 @@ final class Viewer {
       if !isWhole(Array(raw.payload), isKeyframe: isKeyframe) { brokenPackets += 1 }
     } else if case .sessionState(let state, _, _, let text) = try Message(raw) {
       self.state = state
-      stateText = text
+      stateTexts.append(text)
     }
   }
 

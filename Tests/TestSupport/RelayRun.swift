@@ -36,7 +36,7 @@ package struct RelayRun {
     else { throw ProcessFailure(description: "unreadable: \(lines)") }
     self.http = http
     self.consumers = consumers
-    viewerKey = String(parts[1].dropFirst("?key=".count))
+    viewerKey = String(parts[1].dropFirst("#key=".count))
   }
 
   /// Starts it without waiting for anything; with no more than so many `descriptors`, if given.

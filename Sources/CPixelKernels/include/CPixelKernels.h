@@ -2,3 +2,5 @@
 
 #include "convert.h"
 #include "encode_kernels.h"
+#include "geometry.h"
+#include "process.h"

@@ -1,4 +1,5 @@
 import PipeWire
+import Pixels
 
 /// A raw picture that lies in a buffer of the screen's source.
 ///
@@ -8,12 +9,16 @@ struct Frame: ~Copyable, Sendable {
   let format: PixelFormat
   let width: Int
   let height: Int
+  /// What shows it upright.
+  let orientation: Orientation
   /// From one row's first byte to the next one's.
   let stride: Int
   /// When the source made it, in nanoseconds of CLOCK_MONOTONIC.
   let pts: Int64
   /// What may have changed since the last frame taken from the slot; nil says anything may have.
   var damage: Rectangle?
+  /// nil when only the processor can read it.
+  let dmaBuf: DMABufPicture?
   private let lease: BufferLease
   private let offset: Int
 
@@ -21,7 +26,8 @@ struct Frame: ~Copyable, Sendable {
   /// into the buffer, which then goes back at once.
   init?(
     lease: consuming BufferLease, offset: Int, format: PixelFormat, width: Int, height: Int,
-    stride: Int, pts: Int64, damage: Rectangle? = nil
+    stride: Int, pts: Int64, orientation: Orientation = .upright, damage: Rectangle? = nil,
+    dmaBuf: DMABufPicture? = nil
   ) {
     let rowByteCount = width * PixelFormat.byteCount
     guard width > 0, height > 0, stride >= rowByteCount, offset >= 0,
@@ -34,8 +40,13 @@ struct Frame: ~Copyable, Sendable {
     self.height = height
     self.stride = stride
     self.pts = pts
+    self.orientation = orientation
     self.damage = damage
+    self.dmaBuf = dmaBuf
   }
+
+  /// What pictures of it depend on.
+  var shape: FrameShape { FrameShape(width: width, height: height, orientation: orientation) }
 
   /// Maps these rows for the time of the call. The first byte is that of the first row's first
   /// pixel; the last row ends with its last pixel, without the rest of its stride.

@@ -1,4 +1,5 @@
 import PipeWire
+import Pixels
 import Posix
 import Report
 
@@ -26,6 +27,7 @@ final class PipeWireSource: ScreenSource {
   private let slot: FrameSlot
   private let target: Target
   private let frameRate: Int
+  private let modifiers: [UInt64]
   private let onEvent: (SourceEvent) -> Void
   private var remote: OwnedFD?
   private var mailbox: EventMailbox?
@@ -39,8 +41,10 @@ final class PipeWireSource: ScreenSource {
   private var settled = FrameCounts()
 
   /// `remote` is a connection to PipeWire that the portal opened; nil stands for the user's own.
+  /// `modifiers` are those of dma-bufs that the encoder imports.
   init(
     loop: Loop, slot: FrameSlot, target: Target, remote: consuming OwnedFD? = nil, frameRate: Int,
+    modifiers: [UInt64] = [],
     onEvent: @escaping (SourceEvent) -> Void
   ) {
     self.loop = loop
@@ -48,6 +52,7 @@ final class PipeWireSource: ScreenSource {
     self.target = target
     self.remote = remote
     self.frameRate = frameRate
+    self.modifiers = modifiers
     self.onEvent = onEvent
   }
 
@@ -87,6 +92,12 @@ final class PipeWireSource: ScreenSource {
     connection = nil
   }
 
+  func dropModifier(_ modifier: UInt64?) {
+    guard stream?.dropModifier(modifier) == true else { return }
+    let which = modifier.map { "of modifier 0x" + String($0, radix: 16) } ?? "in dma-bufs"
+    Log.note("the driver cannot read frames \(which): asking for others")
+  }
+
   private func connectStream() {
     guard let connection else { return }
     guard let node = find(in: connection.nodes) else {
@@ -97,7 +108,7 @@ final class PipeWireSource: ScreenSource {
       let stream = try Stream(
         connection: connection, loop: loop, name: "porthole-capture", observer: self)
       self.stream = stream
-      try stream.connect(to: node, frameRate: frameRate)
+      try stream.connect(to: node, frameRate: frameRate, modifiers: modifiers)
     } catch {
       end(.unavailable, "PipeWire gave no stream: \(error)")
     }
@@ -123,9 +134,12 @@ final class PipeWireSource: ScreenSource {
 
 extension PipeWireSource: StreamObserver {
   func streamAgreed(on format: VideoFormat) {
-    // A producer may settle one size several times over.
-    guard format != self.format else { return }
+    let before = self.format
     self.format = format
+    // A producer may settle one size several times over, and the same size in other memory.
+    guard (format.width, format.height) != before.map({ ($0.width, $0.height) }) ?? (0, 0) else {
+      return
+    }
     mailbox?.post(.format(width: format.width, height: format.height))
   }
 
@@ -135,12 +149,21 @@ extension PipeWireSource: StreamObserver {
       Log.note(
         transform == 0
           ? "the screen's pictures are upright again"
-          : "the screen's pictures come turned (SPA transform \(transform)) and are sent so")
+          : "the screen's pictures come turned (SPA transform \(transform))")
+    }
+    let dmaBuf = lease.dmaBuf.flatMap { buffer in
+      format.map { format in
+        DMABufPicture(
+          buffer: buffer, format: layout.pixel, width: format.width, height: format.height,
+          planes: layout.planes, crop: layout.crop)
+      }
     }
     guard
       let frame = Frame(
         lease: lease, offset: layout.offset, format: layout.pixel, width: layout.width,
-        height: layout.height, stride: layout.stride, pts: pts(of: layout), damage: layout.damage)
+        height: layout.height, stride: layout.stride, pts: pts(of: layout),
+        orientation: Orientation(undoing: layout.transform), damage: layout.damage,
+        dmaBuf: dmaBuf)
     else {
       settled.rejected += 1
       return

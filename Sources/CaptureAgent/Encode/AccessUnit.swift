@@ -3,15 +3,15 @@
 /// The pointers are good until the encoder's `release` or its next call; nothing here is copied.
 @safe
 struct AccessUnit {
-  /// A driver that returns every NAL unit alone needs three: SPS, PPS and slice, or one for both
-  /// parameter sets and any supplemental information it likes to add.
-  static var segmentCapacity: Int { 8 }
+  /// A driver that returns every NAL unit alone needs three: SPS, PPS and slice, and some for the
+  /// supplemental information that it likes to add.
+  static var segmentCapacity: Int { 16 }
 
   let isKeyframe: Bool
   let pts: Int64
   private(set) var byteCount = 0
   private(set) var segmentCount = 0
-  private var segments: InlineArray<8, UnsafeRawBufferPointer>
+  private var segments: InlineArray<16, UnsafeRawBufferPointer>
 
   init(isKeyframe: Bool, pts: Int64) {
     self.isKeyframe = isKeyframe
@@ -34,14 +34,48 @@ struct AccessUnit {
     return unsafe segments[index]
   }
 
-  /// nal_unit_type of the first NAL unit; nil when there is no start code.
-  var firstUnitType: UInt8? {
-    guard segmentCount > 0 else { return nil }
-    let bytes = unsafe segment(0)
-    var zeros = 0
-    while zeros < bytes.count, unsafe bytes[zeros] == 0 { zeros += 1 }
-    guard zeros >= 2, zeros + 1 < bytes.count, unsafe bytes[zeros] == 1 else { return nil }
-    return unsafe bytes[zeros + 1] & 0x1f
+  /// nal_unit_type of the first NAL unit that is a slice, or that no encoder writes before one; nil when
+  /// there is none. Nothing behind it is looked at.
+  var leadingSliceType: UInt8? {
+    let headers: ClosedRange<UInt8> = 6...9
+    for index in 0..<segmentCount {
+      let bytes = unsafe segment(index)
+      var zeros = 0
+      for position in bytes.indices {
+        let byte = unsafe bytes[position]
+        if byte == 1, zeros >= 2, position + 1 < bytes.count {
+          let type = unsafe bytes[position + 1] & 0x1f
+          if !headers.contains(type) { return type }
+        }
+        zeros = byte == 0 ? zeros + 1 : 0
+      }
+    }
+    return nil
+  }
+
+  /// The access unit with `replacement`, which must outlive it, in the place of its bytes `range`; nil
+  /// when that takes more segments than there are.
+  func replacing(_ range: Range<Int>, by replacement: UnsafeRawBufferPointer) -> AccessUnit? {
+    var changed = AccessUnit(isKeyframe: isKeyframe, pts: pts)
+    var start = 0
+    var isWhole = true
+    for index in 0..<segmentCount {
+      let bytes = unsafe segment(index)
+      let own = start..<start + bytes.count
+      start = own.upperBound
+      let before = own.clamped(to: own.lowerBound..<max(own.lowerBound, range.lowerBound))
+      let after = own.clamped(to: min(own.upperBound, range.upperBound)..<own.upperBound)
+      func part(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+        unsafe UnsafeRawBufferPointer(
+          rebasing: bytes[range.lowerBound - own.lowerBound..<range.upperBound - own.lowerBound])
+      }
+      if !before.isEmpty { isWhole = unsafe changed.append(part(before)) && isWhole }
+      if own.contains(range.lowerBound) {
+        isWhole = unsafe changed.append(replacement) && isWhole
+      }
+      if !after.isEmpty { isWhole = unsafe changed.append(part(after)) && isWhole }
+    }
+    return isWhole ? changed : nil
   }
 
   /// The access unit as one array, for those who do not mind the copy.

@@ -16,8 +16,10 @@ final class EncodeThread: @unchecked Sendable {
   private static let scarcity = 2
   // Between the PTS of two pictures, nanoseconds.
   private static let leastStep: Int64 = 1_000_000
-  // A driver that fails this often in a row will not come back by itself.
-  private static let failureLimit = 30
+  // A driver that fails this often in a row will not come back by itself. With the pauses between them
+  // these are some eight seconds; a device that is reset takes one or two.
+  private static let failureLimit = 12
+  private static let longestPause: Int64 = 1_000_000_000
 
   private let configuration: EncoderConfiguration
   private let frames: FrameSlot
@@ -25,9 +27,10 @@ final class EncodeThread: @unchecked Sendable {
   private let orders: EncoderOrders
   private let counts: EncodeCounts
   private let onFailure: @Sendable (Failure) -> Void
+  private let onImportFailure: @Sendable (UInt64?) -> Void
 
   private var encoder: VAAPIEncoder?
-  private var size = (width: 0, height: 0)
+  private var shape = FrameShape(width: 0, height: 0)
   private let frameInterval: Int64
   private var tail: PictureTail
   private var describedLink: Int?
@@ -37,12 +40,16 @@ final class EncodeThread: @unchecked Sendable {
   private var lastFrame: Int64 = 0
   private var lastPTS: Int64 = 0
   private var failures = 0
+  /// Nothing is tried before this time, after a failure.
+  private var pauseEnd: Int64 = 0
   private var failureReport = RepeatedError("a picture is lost")
 
-  /// The configuration's size is overruled by the frames'.
+  /// The configuration's size is overruled by the frames'. `onImportFailure` is told of a modifier of
+  /// dma-bufs that the driver cannot read after all; nil stands for all of them.
   init(
     configuration: EncoderConfiguration, frames: FrameSlot, packets: PacketSlot,
-    orders: EncoderOrders, counts: EncodeCounts, onFailure: @escaping @Sendable (Failure) -> Void
+    orders: EncoderOrders, counts: EncodeCounts, onFailure: @escaping @Sendable (Failure) -> Void,
+    onImportFailure: @escaping @Sendable (UInt64?) -> Void
   ) {
     self.configuration = configuration
     self.frames = frames
@@ -50,6 +57,7 @@ final class EncodeThread: @unchecked Sendable {
     self.orders = orders
     self.counts = counts
     self.onFailure = onFailure
+    self.onImportFailure = onImportFailure
     frameInterval = 1_000_000_000 / Int64(configuration.framesPerSecond)
     tail = PictureTail(frameInterval: frameInterval)
     bitrate = configuration.bitsPerSecond
@@ -71,8 +79,9 @@ final class EncodeThread: @unchecked Sendable {
     if order.isEnding { return false }
     let mayEncode = order.link != nil && !order.isPaused && packets.isFree
     let now = MonotonicClock.now()
-    let unchangedDue = mayEncode ? whenUnchangedIsDue(order, now: now) : nil
-    let frameDue = mayEncode ? whenFrameIsWanted(order) : Int64.max
+    let unchangedDue =
+      mayEncode ? whenUnchangedIsDue(order, now: now).map { max($0, pauseEnd) } : nil
+    let frameDue = mayEncode ? max(whenFrameIsWanted(order), pauseEnd) : Int64.max
     let wantsFrame = frameDue <= now
     let wake = min(unchangedDue ?? .max, wantsFrame ? .max : frameDue, now + Self.idle)
     if let frame = frames.take(waitingUntil: wake, wantsFrame: wantsFrame) {
@@ -98,7 +107,7 @@ final class EncodeThread: @unchecked Sendable {
   /// When the last picture is to be sent again, if it is: to a new link, to who asks for a keyframe, and
   /// as the tail of what changed.
   private func whenUnchangedIsDue(_ order: EncoderOrders.Current, now: Int64) -> Int64? {
-    guard encoder != nil else { return nil }
+    guard let encoder, encoder.hasPicture else { return nil }
     if order.link != describedLink { return now }
     if orders.keyframes.isPending { return tail.keyframeDue }
     return order.memory >= .queues ? nil : tail.nextDue(hasContainers: order.hasContainers)
@@ -108,20 +117,19 @@ final class EncodeThread: @unchecked Sendable {
     order.memory >= .rate ? lastFrame + Int64(Self.scarcity) * frameInterval : 0
   }
 
-  /// Brings the frame into the encoder, which is made or changed where the size is another one; the
-  /// frame is given back before this returns.
+  /// Brings the frame into the encoder, which is made or changed where the shape is another one.
   private func load(_ frame: consuming Frame, isHalved: Bool) throws(Failure) -> Bool {
     do throws(EncoderError) {
-      let isSame = (frame.width, frame.height) == size && isHalved == self.isHalved
-      size = (frame.width, frame.height)
+      let isSame = frame.shape == shape && isHalved == self.isHalved
+      shape = frame.shape
       self.isHalved = isHalved
       if let encoder {
         if !isSame {
-          try encoder.reconfigure(width: frame.width, height: frame.height, isHalved: isHalved)
+          try encoder.reconfigure(for: shape, isHalved: isHalved)
         }
       } else {
         var configuration = configuration
-        configuration.takeFrames(width: frame.width, height: frame.height, isHalved: isHalved)
+        configuration.takeFrames(shape, isHalved: isHalved)
         let encoder = try VAAPIEncoder(configuration: configuration)
         for warning in encoder.warnings { Log.note(warning) }
         self.encoder = encoder
@@ -151,6 +159,7 @@ final class EncodeThread: @unchecked Sendable {
     do throws(EncoderError) {
       let unit = try encoder.encode(keyframe: keyframe, pts: lastPTS)
       failures = 0
+      pauseEnd = 0
       let isNew = link != describedLink || encoder.stream != describedStream
       describedLink = link
       describedStream = encoder.stream
@@ -170,7 +179,8 @@ final class EncodeThread: @unchecked Sendable {
           unit: unit, isUnchanged: isUnchanged && !unit.isKeyframe,
           description: isNew ? StreamDescription(encoder.stream) : nil))
     } catch {
-      if keyframe { orders.keyframes.request() }
+      // What was to be seen is not lost: the picture that is loaded comes again, as a keyframe.
+      orders.keyframes.request()
       try fail(error)
     }
   }
@@ -179,10 +189,12 @@ final class EncodeThread: @unchecked Sendable {
   private func bitrate(for order: EncoderOrders.Current) -> Int? {
     let wanted = order.bitrate ?? configuration.bitsPerSecond
     guard order.memory >= .rate else { return wanted }
+    let picture = configuration.wish.geometry(of: shape, isHalved: isHalved)
     let whole =
       wanted
       ?? RateControl.suitable(
-        width: size.width, height: size.height, framesPerSecond: configuration.framesPerSecond)
+        width: picture.width, height: picture.height, framesPerSecond: configuration.framesPerSecond
+      )
     return whole / Self.scarcity
   }
 
@@ -192,9 +204,18 @@ final class EncodeThread: @unchecked Sendable {
     switch error {
     case .unavailable(let text): throw Failure(code: .unavailable, text: text)
     case .memory(let text): throw Failure(code: .memoryLimit, text: text)
+    case .importing(let modifier, _):
+      // Frames that can be read follow: this is no device that fails. If the picture is loaded, it goes
+      // out as a keyframe.
+      orders.keyframes.request()
+      counts.change { $0.failed += 1 }
+      if let line = failureReport.record("\(error)") { Log.note(line) }
+      return onImportFailure(modifier)
     case .driver, .frame: break
     }
     failures += 1
+    pauseEnd =
+      MonotonicClock.now() + min(frameInterval << Int64(min(failures, 16) - 1), Self.longestPause)
     counts.change { $0.failed += 1 }
     if let line = failureReport.record("\(error)") { Log.note(line) }
     if failures >= Self.failureLimit {

@@ -23,25 +23,36 @@ struct EncodedStream: Equatable, Sendable {
     parameterSets = headers.parameterSets
   }
 
-  /// Takes over what a driver that writes its own parameter sets put into a keyframe.
-  mutating func takeParameterSets(from unit: [UInt8]) {
+  /// Takes over what a driver that writes its own parameter sets put into a keyframe. Answers the SPS,
+  /// and where in `unit` it goes, that has to stand in the place of the driver's, if any.
+  mutating func takeParameterSets(
+    from unit: [UInt8], colour: VideoUsability.Colour
+  ) -> (range: Range<Int>, unit: [UInt8])? {
     var sets: [UInt8] = []
+    var correction: (range: Range<Int>, unit: [UInt8])?
     for range in AnnexB.units(in: unit.span) {
       guard let header = try? NALUnitHeader(byte: unit[range.lowerBound]) else { continue }
       switch header.type {
       case .sequenceParameterSet:
         let payload = unit[range.dropFirst()]
         let rbsp = EmulationPrevention.removed(from: payload.span)
-        if let set = try? SequenceParameterSet(rbsp: rbsp) {
+        var written = Array(unit[range])
+        if var set = try? SequenceParameterSet(rbsp: rbsp) {
+          if let corrected = CorrectedSequence.corrected(set, colour: colour) {
+            set = corrected
+            written = [header.byte] + EmulationPrevention.inserted(into: set.rbsp().span)
+            correction = (range, written)
+          }
           codec = set.codecString
           displayWidth = set.displayWidth
           displayHeight = set.displayHeight
         }
-        sets += AnnexB.startCode + unit[range]
+        sets += AnnexB.startCode + written
       case .pictureParameterSet: sets += AnnexB.startCode + unit[range]
       default: break
       }
     }
     if !sets.isEmpty { parameterSets = sets }
+    return correction
   }
 }

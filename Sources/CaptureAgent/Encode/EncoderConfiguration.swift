@@ -3,35 +3,45 @@ import Wire
 
 /// What an encoder is asked for.
 struct EncoderConfiguration: Equatable, Sendable {
-  /// Of the pictures, in pixels: the frames' size, or half of it both ways.
-  var width: Int
-  var height: Int
-  /// Whether frames are twice as wide and high as the pictures.
-  var isHalved = false
+  /// From the frames to the pictures.
+  private(set) var geometry: PictureGeometry
   var framesPerSecond = 30
   /// nil takes what suits the size.
   var bitsPerSecond: Int?
-  var profile = Profile.constrainedBaseline
+  /// nil takes the best that the driver has.
+  var profile: Profile?
+  var colour = Colour.bt709
   var display = DisplayChoice.auto
   /// The folder of the software driver's module: the executable's own.
   var driverFolder: String
+  /// What pictures are made like, whatever the frames are.
+  let wish: PictureWish
 
-  /// What is made of frames of this size: all of them, or half of them both ways. A frame too small to
-  /// be halved stays as it is.
-  mutating func takeFrames(width: Int, height: Int, isHalved: Bool) {
-    self.isHalved = isHalved && min(width, height) >= Self.leastHalvedSide
-    self.width = self.isHalved ? width / 2 : width
-    self.height = self.isHalved ? height / 2 : height
+  /// Of frames, and so of pictures, of this size; they come upright.
+  init(
+    width: Int, height: Int, framesPerSecond: Int = 30, bitsPerSecond: Int? = nil,
+    profile: Profile? = nil, colour: Colour = .bt709, display: DisplayChoice = .auto,
+    driverFolder: String, wish: PictureWish = PictureWish()
+  ) {
+    self.framesPerSecond = framesPerSecond
+    self.bitsPerSecond = bitsPerSecond
+    self.profile = profile
+    self.colour = colour
+    self.display = display
+    self.driverFolder = driverFolder
+    self.wish = wish
+    geometry = wish.geometry(of: FrameShape(width: width, height: height), isHalved: false)
   }
 
-  private static let leastHalvedSide = 64
-
-  /// Whether frames of this size make the configured pictures.
-  func fits(width: Int, height: Int) -> Bool {
-    isHalved
-      ? (width / 2, height / 2) == (self.width, self.height)
-      : (width, height) == (self.width, self.height)
+  /// Pictures are made of frames of this shape from now on; halved ones are half as wide and high,
+  /// where they are not too small for it.
+  mutating func takeFrames(_ shape: FrameShape, isHalved: Bool) {
+    geometry = wish.geometry(of: shape, isHalved: isHalved)
   }
+
+  /// Of the pictures, in pixels.
+  var width: Int { geometry.width }
+  var height: Int { geometry.height }
 
   /// Width and height in whole macroblocks, in luma samples.
   var codedWidth: Int { (width + 15) / 16 * 16 }

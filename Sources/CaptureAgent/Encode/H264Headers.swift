@@ -5,7 +5,7 @@ import VAAPI
 /// say one thing.
 struct H264Headers {
   let sequenceSet: SequenceParameterSet
-  let pictureSet = PictureParameterSet(initialQP: Int32(RateControl.constantQP))
+  let pictureSet: PictureParameterSet
   private var bits = BitWriter(capacity: 64)
 
   /// The longest time between two keyframes that anyone may count on; here only a hint to drivers.
@@ -39,11 +39,14 @@ struct H264Headers {
     set.cropBottom = UInt32(configuration.codedHeight - configuration.displayHeight)
     // Frames come when the screen changes, so none of them lasts a fixed time.
     set.vui = VideoUsability(
-      colour: .bt709,
+      colour: configuration.colour.tags,
       timing: VideoUsability.Timing(
         unitsInTick: 1, timeScale: UInt32(configuration.framesPerSecond * 2), isFixed: false),
       restriction: VideoUsability.Restriction(maxReorderFrames: 0, maxDecodedFrames: 1))
     sequenceSet = set
+    var pictureSet = PictureParameterSet(initialQP: Int32(RateControl.constantQP))
+    pictureSet.usesCABAC = profile != .constrainedBaseline
+    self.pictureSet = pictureSet
   }
 
   /// SPS and PPS with start codes.
@@ -86,6 +89,8 @@ struct H264Headers {
     bits.put(1, bits: 32)  // the start code
     bits.put(UInt32(unit.byte), bits: 8)
     header.write(to: &bits, nal: unit, sequence: sequenceSet, picture: pictureSet)
+    // Slice data in CABAC begins at a byte, behind ones; the length counts them, as ffmpeg's does.
+    if pictureSet.usesCABAC { bits.alignWithOnes() }
     let bitLength = bits.bitCount
     bits.alignWithZeros()
     // The bytes never hold what has to be escaped: first_mb_in_slice, slice_qp_delta and the

@@ -1,3 +1,4 @@
+import Bitstream
 import VAAPI
 
 /// Numbers pictures as H.264 wants them: one reference, no reordering, IDR at any time.
@@ -22,7 +23,7 @@ struct PictureOrder {
       isIDR: isIDR, frameNum: UInt16(order % headers.maxFrameNum), orderIndex: order,
       idrPictureID: isIDR ? idrCount & 1 : 0,
       initialQP: UInt8(RateControl.constantQP), qpDelta: qpDelta,
-      macroblockCount: headers.macroblockCount)
+      macroblockCount: headers.macroblockCount, usesCABAC: headers.pictureSet.usesCABAC)
   }
 
   /// `picture` was encoded.

@@ -13,6 +13,8 @@ struct RateControl: Equatable, Sendable {
   static let coarser = 6
 
   static let maxQP = 51
+  /// What the modes that aim at a quality aim at: letters stay sharp, and a still screen costs nothing.
+  static let quality = 24
 
   private static let bounds = 100_000...100_000_000
 
@@ -34,12 +36,16 @@ struct RateControl: Equatable, Sendable {
     return max(500_000, Int(6_000_000 * scale))
   }
 
-  /// In a driver's words, with the finest quantiser raised by `raise`. The receiver's buffer is
-  /// modelled as one second: smaller ones look bad at a scene change.
-  func parameters(raise: Int) -> RateControlParameters {
+  /// In a driver's words, with the finest quantiser raised by `raise`.
+  ///
+  /// The receiver's buffer is modelled as one second, for smaller ones look bad at a scene change; but
+  /// Intel's variable rate keeps to the link best with a buffer of one frame.
+  func parameters(raise: Int, for family: DriverFamily) -> RateControlParameters {
     RateControlParameters(
-      bitsPerSecond: bitsPerSecond, framesPerSecond: framesPerSecond, bufferBits: bitsPerSecond,
+      bitsPerSecond: bitsPerSecond, framesPerSecond: framesPerSecond,
+      bufferBits: family == .intel ? bitsPerSecond / framesPerSecond : bitsPerSecond,
       windowMilliseconds: 1000, initialQP: raise > 0 ? min(Self.maxQP, Self.constantQP + raise) : 0,
-      minQP: min(Self.maxQP, Self.minQP + raise), maxQP: Self.maxQP)
+      minQP: min(Self.maxQP, Self.minQP + raise), maxQP: Self.maxQP,
+      quality: min(Self.maxQP, Self.quality + raise))
   }
 }

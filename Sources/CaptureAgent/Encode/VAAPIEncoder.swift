@@ -1,5 +1,3 @@
-import Glibc
-import PipeWire
 import VAAPI
 import Wire
 
@@ -7,69 +5,68 @@ import Wire
 final class VAAPIEncoder: VideoEncoder {
   private(set) var stream: EncodedStream
   /// What the driver calls itself.
-  var vendor: String { display.vendor }
+  let vendor: String
   /// What is not as it was asked for, one line each.
-  var warnings: [String] { choice.warnings }
+  let warnings: [String]
   /// The bit rate in force.
   var bitsPerSecond: Int { control.bitsPerSecond }
-
-  private let display: Display
-  private let choice: EncoderChoice
-  private var configuration: EncoderConfiguration
-  private var headers: H264Headers
-  private var control: RateControl
-  private var isControlChanged = false
-  private var order = PictureOrder()
-  /// nil while nothing is configured: before the start, and after a `reconfigure` that failed.
-  private var pictures: EncoderPictures?
-  private var output: MappedCodedBuffer?
-  /// Whether the input holds all of a frame, so that only damage has to be converted.
-  private var isInputWhole = false
-  private var halver: FrameHalver?
+  var hasPicture: Bool { input.hasPicture }
   /// Bytes of frames written so far: into the input, and into it from beside where the driver maps no
   /// surface.
   private(set) var bytesCopied = 0
 
+  /// nil between a loss and what comes after it.
+  private var device: EncodeDevice?
+  private var configuration: EncoderConfiguration
+  private var input: EncoderInput
+  private var headers: H264Headers
+  private var control: RateControl
+  private var isControlChanged = false
+  private var needsContext = false
+  private var order = PictureOrder()
+  /// nil while nothing is configured: before the start, and after a `reconfigure` that failed.
+  private var pictures: EncoderPictures?
+  private var output: MappedCodedBuffer?
+  private let correctedSequence = CorrectedSequence()
+  /// Failures of the driver without a picture between them.
+  private var failures = 0
+  private var isLost = false
+
+  /// A driver that fails so often in a row may have lost its device: everything is opened anew.
+  private static let lossAfter = 3
+
   init(configuration: EncoderConfiguration) throws(EncoderError) {
-    do throws(VAError) {
-      display = try Display.open(configuration.display, driverFolder: configuration.driverFolder)
-    } catch {
-      throw .unavailable("\(error)")
-    }
+    let device = try EncodeDevice(configuration: configuration)
+    self.device = device
+    vendor = device.display.vendor
+    warnings = device.choice.warnings
     self.configuration = configuration
-    choice = try EncoderChoice(on: display, profile: configuration.profile)
+    input = EncoderInput(configuration: configuration)
     control = RateControl(configuration: configuration)
-    headers = try H264Headers(
-      configuration: configuration, profile: choice.capability.profile,
-      bitsPerSecond: control.bitsPerSecond)
+    headers = try device.headers(for: configuration, control)
     stream = EncodedStream(configuration: configuration, headers: headers)
-    pictures = try Self.pictures(on: display, choice: choice, configuration: configuration)
+    pictures = try device.pictures(for: configuration)
   }
 
-  func reconfigure(width: Int, height: Int, isHalved: Bool = false) throws(EncoderError) {
-    release()
-    pictures = nil  // first: two sizes at once do not fit the limit
-    order = PictureOrder()
-    isInputWhole = false
-    configuration.takeFrames(width: width, height: height, isHalved: isHalved)
-    halver = configuration.isHalved ? FrameHalver(width: configuration.width) : nil
-    control = RateControl(configuration: configuration)
-    headers = try H264Headers(
-      configuration: configuration, profile: choice.capability.profile,
-      bitsPerSecond: control.bitsPerSecond)
-    stream = EncodedStream(configuration: configuration, headers: headers)
-    pictures = try Self.pictures(on: display, choice: choice, configuration: configuration)
+  func reconfigure(for frames: FrameShape, isHalved: Bool) throws(EncoderError) {
+    configuration.takeFrames(frames, isHalved: isHalved)
+    try startAnew()
   }
 
-  /// A rate above what the stream's level allows needs another level, so a keyframe comes next.
+  /// A rate above what the stream's level allows needs another level, so a keyframe comes next. Mesa's
+  /// drivers may stay at the old rate for as long as their context lives, so they get another one.
   func setBitrate(_ bitsPerSecond: Int?) {
     configuration.bitsPerSecond = bitsPerSecond
-    control = RateControl(configuration: configuration)
+    let changed = RateControl(configuration: configuration)
+    guard changed != control else { return }
+    control = changed
     isControlChanged = true
-    guard
-      let wanted = try? H264Headers(
-        configuration: configuration, profile: choice.capability.profile,
-        bitsPerSecond: control.bitsPerSecond),
+    guard let device else { return }
+    if device.choice.family == .mesa, device.choice.rateControl != .cqp {
+      needsContext = true
+      order.lose()
+    }
+    guard let wanted = try? device.headers(for: configuration, control),
       wanted.level > headers.level
     else { return }
     headers = wanted
@@ -77,77 +74,117 @@ final class VAAPIEncoder: VideoEncoder {
     order.lose()
   }
 
-  func load(_ frame: borrowing Frame) throws(EncoderError) {
+  func load(_ frame: consuming Frame) throws(EncoderError) {
     precondition(
-      configuration.fits(width: frame.width, height: frame.height),
+      frame.shape == configuration.geometry.frame,
       "the encoder is configured for the frames it is given")
     release()
-    let pictures = try configured()
-    do {
-      let image = try MappedImage(
-        of: pictures.input, width: configuration.codedWidth, height: configuration.codedHeight)
-      let damage = isInputWhole && image.isSurface ? frame.damage : nil
-      isInputWhole = false
-      let isSurface = image.isSurface
-      let written = try FrameConverter(configuration: configuration).convert(
-        frame, damage: damage, through: halver, into: image)
-      try image.finish()
-      bytesCopied += isSurface ? written : written + configuration.surfaceByteCount
-      isInputWhole = true
-    } catch let error as VAError {
-      throw failure(error)
+    let (device, pictures) = try configured()
+    do throws(EncoderError) {
+      bytesCopied += try input.load(frame, into: pictures, of: device)
     } catch {
-      if case SharedBufferError.cannotMap(ENOMEM) = error {
-        throw .memory("a frame's rows cannot be mapped")
-      }
-      throw .frame("\(error)")
+      if case .driver = error { countFailure() }
+      throw error
     }
   }
 
   func encode(keyframe: Bool, pts: Int64) throws(EncoderError) -> AccessUnit {
     release()
-    let pictures = try configured()
+    let (_, pictures) = try configured()
+    guard hasPicture else { throw .driver("no picture is loaded") }
+    if needsContext { try begin { () throws(VAError) in try pictures.remakeContext() } }
+    needsContext = false
     var raise = 0
     while RateControl.constantQP + raise <= RateControl.maxQP {
       let picture = order.next(
         keyframe: keyframe, headers: headers,
-        qpDelta: choice.rateControl == .cqp ? Int8(raise) : 0)
+        qpDelta: device?.choice.rateControl == .cqp ? Int8(raise) : 0)
       if let unit = try attempt(picture, in: pictures, raise: raise, pts: pts) {
         order.advance(past: picture)
+        failures = 0
         // What held for a picture that did not fit does not hold for the next one.
         isControlChanged = raise > 0
         return unit
       }
       release()
-      raise += RateControl.coarser
+      // What a driver makes of a picture that does not fit is no reference.
+      order.lose()
+      if pictures.codedByteCount < EncoderPictures.largestCodedByteCount {
+        try begin { () throws(VAError) in try pictures.enlargeCoded() }
+      } else {
+        raise += RateControl.coarser
+      }
     }
-    order.lose()
-    throw .driver("a picture does not fit \(configuration.codedBufferByteCount) bytes")
+    throw .driver("a picture does not fit \(pictures.codedByteCount) bytes")
   }
 
   func release() { output = nil }
 
-  private static func pictures(
-    on display: Display, choice: EncoderChoice, configuration: EncoderConfiguration
-  ) throws(EncoderError) -> EncoderPictures {
-    try choice.capability.checkSize(of: configuration)
-    do throws(VAError) {
-      return try EncoderPictures(on: display, choice: choice, configuration: configuration)
-    } catch {
-      throw Self.failure(error, on: display)
+  /// Everything that depends on the configuration; the old is given back first, for two sizes at once do
+  /// not fit the limit.
+  private func startAnew() throws(EncoderError) {
+    giveBackPictures()
+    order = PictureOrder()
+    needsContext = false
+    control = RateControl(configuration: configuration)
+    let device =
+      if let kept = self.device { kept } else { try EncodeDevice(configuration: configuration) }
+    self.device = device
+    headers = try device.headers(for: configuration, control)
+    stream = EncodedStream(configuration: configuration, headers: headers)
+    pictures = try device.pictures(for: configuration)
+  }
+
+  /// The frame and the imports first: they are the device's.
+  private func giveBackPictures() {
+    release()
+    input = EncoderInput(configuration: configuration)
+    pictures = nil
+  }
+
+  /// The pictures; after a loss, those of a device that was opened anew.
+  private func configured() throws(EncoderError) -> (EncodeDevice, EncoderPictures) {
+    if isLost {
+      giveBackPictures()
+      device = nil
+      isLost = false
     }
+    if pictures == nil {
+      let wasLost = device == nil
+      do throws(EncoderError) {
+        try startAnew()
+      } catch {
+        // It may come back: a device that is reset takes a second or two.
+        if wasLost, case .unavailable(let text) = error {
+          throw .driver("the device is lost: \(text)")
+        }
+        throw error
+      }
+    }
+    guard let device, let pictures else {
+      preconditionFailure("whoever starts anew has pictures")
+    }
+    return (device, pictures)
   }
 
-  private func failure(_ error: VAError) -> EncoderError { Self.failure(error, on: display) }
-
-  private static func failure(_ error: VAError, on display: Display) -> EncoderError {
-    let text = display.explained(error)
-    return error.isOutOfMemory ? .memory(text) : .driver(text)
+  /// The next picture is a keyframe, and of another device if that was one failure too many.
+  private func countFailure() {
+    order.lose()
+    failures += 1
+    isLost = failures.isMultiple(of: Self.lossAfter)
   }
 
-  private func configured() throws(EncoderError) -> EncoderPictures {
-    guard let pictures else { throw .driver("no encoder is configured") }
-    return pictures
+  private func failure(_ error: VAError) -> EncoderError {
+    countFailure()
+    return device?.failure(error) ?? .driver("\(error)")
+  }
+
+  private func begin(_ body: () throws(VAError) -> Void) throws(EncoderError) {
+    do throws(VAError) {
+      try body()
+    } catch {
+      throw failure(error)
+    }
   }
 
   /// Encodes `picture`; nil when it does not fit.
@@ -158,19 +195,21 @@ final class VAAPIEncoder: VideoEncoder {
       try pictures.context.encode(
         pictures.input, parameters: parameters(for: picture, in: pictures, raise: raise))
       output = try pictures.coded.map(encodedFrom: pictures.input)
+      input.letGo()
     } catch {
       if error.isBufferTooSmall { return nil }
-      order.lose()
       throw failure(error)
     }
     return try accessUnit(of: picture, pts: pts)
   }
 
-  /// The buffers of one picture, in the order that drivers are used to.
+  /// The buffers of one picture, in the order that drivers are used to: sequence and rate control before
+  /// the picture, packed headers before the slice.
   private func parameters(
     for picture: H264Picture, in pictures: EncoderPictures, raise: Int
   ) throws(VAError) -> ParameterBuffers {
     var buffers = ParameterBuffers(for: pictures.context)
+    guard let choice = device?.choice else { return buffers }
     if picture.isIDR {
       try buffers.add(
         headers.sequence(
@@ -180,9 +219,10 @@ final class VAAPIEncoder: VideoEncoder {
       if choice.rateControl == .cqp {
         try buffers.addFrameRate(configuration.framesPerSecond)
       } else {
-        try buffers.add(control.parameters(raise: raise))
+        try buffers.add(control.parameters(raise: raise, for: choice.family))
       }
     }
+    if picture.isIDR, let level = choice.qualityLevel { try buffers.addQualityLevel(level) }
     try buffers.add(
       picture, reconstruction: pictures.reconstructions[order.reconstruction],
       reference: pictures.reconstructions[order.reference], coded: pictures.coded)
@@ -201,20 +241,29 @@ final class VAAPIEncoder: VideoEncoder {
     of picture: H264Picture, pts: Int64
   ) throws(EncoderError) -> AccessUnit? {
     let status = output?.status ?? []
-    if status.contains(.overflow) { return nil }
+    if !status.isDisjoint(with: .overflow) { return nil }
     var unit = AccessUnit(isKeyframe: picture.isIDR, pts: pts)
     var isWhole = true
     unsafe output?.forEachSegment { segment in
       isWhole = unsafe unit.append(segment) && isWhole
     }
     if unit.byteCount > WireLimits.payload { return nil }
-    // A new Mesa without our slice header writes a NAL unit of type 0, which nothing decodes.
-    guard isWhole, !status.contains(.badBitstream), let type = unit.firstUnitType, type != 0 else {
-      order.lose()
-      throw .driver("\(display.vendor) returned no H.264: \(unit.byteCount) bytes")
+    let type = unit.leadingSliceType
+    // A new Mesa without our slice header writes that, and will not do better the next time.
+    if type == 0 {
+      throw .unavailable("\(vendor) writes NAL units of type 0, which nothing decodes")
     }
-    if picture.isIDR, !choice.packedHeaders.contains(.sequence) {
-      stream.takeParameterSets(from: unit.bytes())
+    guard isWhole, !status.contains(.badBitstream), type == (picture.isIDR ? 5 : 1) else {
+      countFailure()
+      throw .driver("\(vendor) returned no H.264 picture: \(unit.byteCount) bytes")
+    }
+    if picture.isIDR, device?.choice.packedHeaders.contains(.sequence) == false {
+      let bytes = unit.bytes()
+      if let (range, set) = stream.takeParameterSets(
+        from: bytes, colour: configuration.colour.tags)
+      {
+        return correctedSequence.put(set, in: range, of: unit) ?? unit
+      }
     }
     return unit
   }

@@ -4,10 +4,14 @@ protocol VideoEncoder: AnyObject {
   /// where the driver writes its own parameter sets, with the first keyframe after that.
   var stream: EncodedStream { get }
 
-  /// Takes the frame's picture in, after which the frame may go back to its source. The frame has
-  /// the configured size. Only its damage may be looked at, so every frame that is taken from the
-  /// slot is loaded: one that is not takes its damage with it.
-  func load(_ frame: borrowing Frame) throws(EncoderError)
+  /// Whether a picture is loaded; none is after a failure to load one, or once a device was lost.
+  var hasPicture: Bool { get }
+
+  /// Takes the frame's picture in. The frame has the configured shape. It goes back to its source by the
+  /// end of this call, or by the end of the next `encode` where the driver reads it itself. Only its
+  /// damage may be looked at, so every frame that is taken from the slot is loaded: one that is not takes
+  /// its damage with it.
+  func load(_ frame: consuming Frame) throws(EncoderError)
 
   /// Encodes the picture that was loaded last: again, when nothing was loaded since, for a keyframe
   /// or the tail of a still screen. After an error the next access unit is a keyframe.
@@ -22,9 +26,9 @@ protocol VideoEncoder: AnyObject {
   /// From the next picture on; nil takes what suits the size.
   func setBitrate(_ bitsPerSecond: Int?)
 
-  /// Starts anew for frames of another size, after giving back everything of the old one. Halved
-  /// pictures are half as wide and high as the frames, where these are not too small for it.
-  func reconfigure(width: Int, height: Int, isHalved: Bool) throws(EncoderError)
+  /// Starts anew for frames of another size, or that are turned another way, after giving back
+  /// everything of the old one. Halved pictures are half as wide and high, where that is not too small.
+  func reconfigure(for frames: FrameShape, isHalved: Bool) throws(EncoderError)
 }
 
 /// Why there is no access unit.
@@ -35,12 +39,17 @@ enum EncoderError: Error, CustomStringConvertible {
   case driver(String)
   /// The frame's buffer could not be read; the picture is lost.
   case frame(String)
+  /// The driver cannot read dma-bufs of this modifier after all, or (nil) cannot make pictures of any as
+  /// they are wanted.
+  case importing(modifier: UInt64?, String)
   /// There is no memory for it.
   case memory(String)
 
   var description: String {
     switch self {
-    case .unavailable(let text), .driver(let text), .frame(let text), .memory(let text): text
+    case .unavailable(let text), .driver(let text), .frame(let text), .memory(let text),
+      .importing(_, let text):
+      text
     }
   }
 }

@@ -17,6 +17,7 @@ final class PortalSource: ScreenSource {
   private let slot: FrameSlot
   private let wishes: ScreenCastPortal.Wishes
   private let frameRate: Int
+  private let modifiers: [UInt64]
   private let onEvent: (SourceEvent) -> Void
   private var mailbox: EventMailbox?
   private var portal: ScreenCastPortal?
@@ -26,12 +27,13 @@ final class PortalSource: ScreenSource {
 
   init(
     loop: Loop, slot: FrameSlot, wishes: ScreenCastPortal.Wishes, frameRate: Int,
-    onEvent: @escaping (SourceEvent) -> Void
+    modifiers: [UInt64] = [], onEvent: @escaping (SourceEvent) -> Void
   ) {
     self.loop = loop
     self.slot = slot
     self.wishes = wishes
     self.frameRate = frameRate
+    self.modifiers = modifiers
     self.onEvent = onEvent
   }
 
@@ -70,10 +72,13 @@ final class PortalSource: ScreenSource {
     portal = nil
   }
 
+  func dropModifier(_ modifier: UInt64?) { stream?.dropModifier(modifier) }
+
   private func capture(_ grant: consuming ScreenCastPortal.Grant) {
     let id = grant.nodeID
     let stream = PipeWireSource(
-      loop: loop, slot: slot, target: .id(id), remote: grant.remote, frameRate: frameRate
+      loop: loop, slot: slot, target: .id(id), remote: grant.remote, frameRate: frameRate,
+      modifiers: modifiers
     ) { [unowned self] event in
       guard case .ended(let end) = event else { return deliver(event) }
       streamEnd = end

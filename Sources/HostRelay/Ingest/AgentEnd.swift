@@ -5,7 +5,9 @@ import Wire
 
 /// How an agent died, in words, and whether another may be started.
 struct AgentEnd: Equatable {
-  let words: String
+  private(set) var words: String
+  /// The words without what the agent itself has said of it, for a log that has its lines too.
+  private(set) var briefWords: String
   /// Why it finished, or else the words: what is said beside `code`.
   private(set) var reason: String
   /// The exit code that makes an end final; nil where another agent may come.
@@ -34,6 +36,7 @@ struct AgentEnd: Equatable {
 
   private init(words: String, finalCode: ExitCode?, code: FinishCode) {
     self.words = words
+    briefWords = words
     reason = words
     self.finalCode = finalCode
     self.code = code
@@ -60,8 +63,8 @@ struct AgentEnd: Equatable {
     case .memoryLimit: code = .memory
     case .bug, .temporary, nil: code = .failed
     }
-    let base = Self.words(forExit: exitCode)
-    words = text.isEmpty ? base : "\(base): \(text)"
+    briefWords = Self.words(forExit: exitCode)
+    words = text.isEmpty ? briefWords : "\(briefWords): \(text)"
     reason = known == .finished ? text : words
   }
 
@@ -72,6 +75,16 @@ struct AgentEnd: Equatable {
     end.reason = text
     return end
   }
+
+  /// The same once more, as one of many.
+  var repeated: AgentEnd {
+    var end = self
+    end.words = "crash loop: \(words)"
+    return end
+  }
+
+  /// The exit code that stands for SIGKILL.
+  static let killed = shellBase + SIGKILL
 
   /// What a shell, and systemd, report for a signal is this much more than its number.
   private static let shellBase: Int32 = 128

@@ -71,7 +71,7 @@ final class AgentLink {
     self.token = token
     begin = now
     pulse = LinkPulse(now: now)
-    stream = try TCPStream(on: loop, inputBytes: 256 << 10)
+    stream = try TCPStream(on: loop)
   }
 
   /// Connects and greets with `greeting`, to which the token is added.
@@ -188,7 +188,8 @@ final class AgentLink {
     case .refusal(let code, let text): close(.refused(code, text))
     case .greeting(let greeting):
       guard greeting.role == .agent, token.matches(greeting.key) else {
-        return close(.refused(.notAllowed, "the agent does not know the token"))
+        return close(
+          .refused(.notAllowed, "the agent does not know the token: \(LinkToken.remedy)"))
       }
       isGreeted = true
       decoder.payloadLimit = WireLimits.payload

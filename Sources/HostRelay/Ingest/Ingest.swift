@@ -50,8 +50,8 @@ final class Ingest {
   private var hasMetAgent = false
   /// When the child was started, or the earliest time at which the next one may be.
   private var startTime = Moment.now
-  /// A lost agent that left no last words; it may still be there.
-  private var unexplained: Greeting?
+  /// A lost agent that left no last words, and when it was lost; it may still be there.
+  private var unexplained: (agent: Greeting, since: Moment)?
   /// What the last agent said over its link when it ended, in full.
   private var farewell: (pid: UInt32, code: FinishCode, text: String)?
   /// The end of a child whose link has not ended yet.
@@ -68,7 +68,8 @@ final class Ingest {
   /// The last agent's end is known, so that a port which is just being closed tells nothing new.
   private var isExplained = false
 
-  /// A child that was just started is asked this often, for so long, whether it listens yet.
+  /// A child that was just started is asked this often, for so long, whether it listens yet; so is a
+  /// port whose agent is gone without a word, for its end to be written down.
   private static let childPoll = Duration.milliseconds(25)
   private static let childPollTime = Duration.seconds(3)
 
@@ -165,6 +166,7 @@ final class Ingest {
   }
 
   private func linkGreeted(_ greeting: Greeting) {
+    if let (former, _) = unexplained, former.instance != greeting.instance { diedSilently(former) }
     Log.note("link \(linkNumber): agent \(greeting.pid)")
     agent = greeting
     hasMetAgent = true
@@ -184,7 +186,11 @@ final class Ingest {
       self.agent = nil
       if case .finished(let code, let text) = end { farewell = (agent.pid, code, text) }
       events.lost(end)
-      if !end.endsBroadcast, earlyEnd == nil { explainByLastWords(of: agent) }
+      if !end.endsBroadcast, earlyEnd == nil, process?.pid != Int32(bitPattern: agent.pid),
+        !explainByLastWords(of: agent)
+      {
+        unexplained = (agent, .now)
+      }
     } else {
       complain(end)
     }
@@ -204,7 +210,7 @@ final class Ingest {
     } else if end == .nobody, let process {
       startAgent(process)
     } else {
-      connect(after: reconnects.next())
+      connect(after: unexplained == nil ? reconnects.next() : Self.childPoll)
     }
   }
 
@@ -257,29 +263,32 @@ final class Ingest {
       isHung
       ? .hung : isFenced ? .fenced : AgentEnd(end, text: fullText(words?.text, of: UInt32(pid)))
     guard end.finalCode == nil else {
-      Log.note("agent \(pid): \(end.words)")
+      Log.note("agent \(pid): \(end.briefWords)")
       isClosing = true
       retry.stop()
       let told = farewell.flatMap { $0.pid == UInt32(pid) ? end.told($0.code, $0.text) : nil }
       return events.final(told ?? end)
     }
-    died("agent \(pid): \(end.words)", end)
+    died(UInt32(pid), end, isChild: true)
+    // What is missing does not come at once.
+    if end.code == .unavailable { respawns.skipFirst() }
     let delay = crashes.isLooping(now: .now) ? RelayLimits.crashLoopDelay : respawns.next()
     startTime = .now + delay
     if link == nil { connect(after: delay) }
   }
 
-  /// What an agent that is nobody's child here left about its end.
-  private func explainByLastWords(of agent: Greeting) {
-    guard process?.pid != Int32(bitPattern: agent.pid) else { return }
+  /// By what an agent that is nobody's child here left about its end, or its unit did; false where
+  /// there is nothing.
+  private func explainByLastWords(of agent: Greeting) -> Bool {
     guard let words = LastWords.read(from: directory), words.pid == agent.pid,
       words.instance == agent.instance
-    else {
-      unexplained = agent
-      return
-    }
-    let end = AgentEnd(exitCode: words.code, text: fullText(words.text, of: agent.pid))
-    died("agent \(agent.pid): \(end.words)", end)
+    else { return false }
+    let isFenced = words.text == ServiceEnd.outOfMemory || kills?.haveRisen == true
+    let end =
+      words.code == AgentEnd.killed && isFenced
+      ? .fenced : AgentEnd(exitCode: words.code, text: fullText(words.text, of: agent.pid))
+    died(agent.pid, end)
+    return true
   }
 
   /// The record of last words is short: what the link delivered before is preferred to it.
@@ -288,12 +297,21 @@ final class Ingest {
     return farewell.text
   }
 
-  /// The port is closed and nothing was left: then it was killed.
+  /// The port is closed and nothing was left: then it was killed. Its unit may still be about to write
+  /// down how; where an agent may be started here, that is not waited for.
   private func explainBySilence() {
-    guard let agent = unexplained else { return }
+    guard let (agent, since) = unexplained else { return }
+    if explainByLastWords(of: agent) {
+      unexplained = nil
+    } else if process != nil || .now - since >= RelayLimits.lastWordsPatience {
+      diedSilently(agent)
+    }
+  }
+
+  private func diedSilently(_ agent: Greeting) {
     unexplained = nil
     let end = kills?.haveRisen == true ? AgentEnd.fenced : .silent
-    died("agent \(agent.pid): \(end.words)", end)
+    died(agent.pid, end)
   }
 
   /// What hangs keeps the port, so that no other agent can come: killed, where one may be started in
@@ -308,19 +326,22 @@ final class Ingest {
       hung = pid
     } else {
       unexplained = nil
-      died("agent \(pid): \(AgentEnd.hung.words)", .hung)
+      died(UInt32(pid), .hung)
     }
     return true
   }
 
-  private func died(_ line: String, _ end: AgentEnd) {
-    Log.note(line)
+  private func died(_ pid: UInt32, _ end: AgentEnd, isChild: Bool = false) {
+    let line = "agent \(pid): \(end.words)"
+    // A child writes to the same place as we do, and has said the rest.
+    Log.note(isChild ? "agent \(pid): \(end.briefWords)" : line)
     deaths += 1
     lastDeath = line
     crashes.died(now: .now)
-    if crashes.isLooping(now: .now) { Log.note("crash loop: next start in 2 s") }
     isExplained = true
-    events.explained(end)
+    guard crashes.isLooping(now: .now) else { return events.explained(end) }
+    if isParent { Log.note("crash loop: next start in \(RelayLimits.crashLoopDelay)") }
+    events.explained(end.repeated)
   }
 
   /// The same complaint is made once, not at each try, and none of a single connection that breaks:

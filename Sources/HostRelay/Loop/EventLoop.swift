@@ -4,8 +4,12 @@ import Glibc
 /// libuv's loop. One thread runs it and owns all that is reached from it, so nothing is locked.
 @safe final class EventLoop {
   let raw: UnsafeMutablePointer<uv_loop_t>
+  /// Where every stream reads into: what is read is dealt with before anything else is read. A buffer
+  /// for each would spread the streams over so much memory that finding them takes longer.
+  let input: UnsafeMutableBufferPointer<UInt8>
 
   init() throws(UVError) {
+    unsafe input = .allocate(capacity: 256 << 10)
     unsafe raw = .allocate(capacity: 1)
     try checkUV(unsafe uv_loop_init(raw), "uv_loop_init")
   }
@@ -25,6 +29,7 @@ import Glibc
 
   deinit {
     unsafe raw.deallocate()
+    unsafe input.deallocate()
   }
 }
 

@@ -22,20 +22,21 @@ enum StreamEnd: Equatable, CustomStringConvertible {
 /// Writes keep their order and share the caller's bytes. Reading may be paused, which is how the
 /// kernel is told to slow the peer. After `ended`, or `close`, no closure is called again.
 @safe final class TCPStream: LoopHandle {
+  // What each write touches stands first.
+  private var number: uv_os_fd_t = -1
+  /// Bytes of the writes that the kernel has not taken whole.
+  private(set) var queuedBytes = 0
   /// What has come; the bytes are valid during the call only.
   var received: ((Span<UInt8>) -> Void)?
   /// Called once when the peer is gone; the stream closes itself right after.
   var ended: ((StreamEnd) -> Void)?
-  /// Bytes handed to `write` that the kernel has not taken yet.
-  var queuedBytes: Int { isOpen ? unsafe uv_stream_get_write_queue_size(stream) : 0 }
 
-  private var number: uv_os_fd_t = -1
-  private let input: UnsafeMutableBufferPointer<UInt8>
+  private let loop: EventLoop
   private var stream: UnsafeMutablePointer<uv_stream_t> { unsafe raw() }
 
-  /// An unconnected stream; `inputBytes` is the size of its one read buffer.
-  init(on loop: EventLoop, inputBytes: Int = 65_536) throws(UVError) {
-    unsafe input = .allocate(capacity: inputBytes)
+  /// An unconnected stream.
+  init(on loop: EventLoop) throws(UVError) {
+    self.loop = loop
     super.init(UV_TCP)
     try checkUV(unsafe uv_tcp_init(loop.raw, raw()), "uv_tcp_init")
     adopt()
@@ -50,8 +51,8 @@ enum StreamEnd: Equatable, CustomStringConvertible {
   /// Connects; `done` gets 0 or a negative errno, and nothing at all once closed.
   func connect(to address: SocketAddress, done: @escaping (Int32) -> Void) throws(UVError) {
     var storage = sockaddr_storage()
-    let request = PendingRequest(nil) { [weak self] status in
-      if self?.isOpen == true { done(status) }
+    let request = PendingRequest(nil) { [self] status in
+      if isOpen { done(status) }
     }
     let connect = UnsafeMutablePointer<uv_connect_t>.allocate(capacity: 1)
     unsafe connect.pointee.data = Unmanaged.passRetained(request).toOpaque()
@@ -90,13 +91,17 @@ enum StreamEnd: Equatable, CustomStringConvertible {
     return number
   }
 
+  /// How long the peer may leave what was sent unacknowledged, or its window closed, before the
+  /// kernel ends the connection; nil: for ever.
+  func limitSilence(_ limit: Duration?) { try? TCPSocket.limitSilence(descriptor, to: limit) }
+
   /// Starts, or resumes, giving bytes to `received`.
   func startReading() {
     guard isOpen else { return }
     _ = unsafe uv_read_start(
       stream,
       { handle, _, buffer in
-        guard let input = unsafe (owner(of: handle, as: TCPStream.self))?.input else { return }
+        guard let input = unsafe (owner(of: handle, as: TCPStream.self))?.loop.input else { return }
         unsafe buffer?.pointee.base = UnsafeMutableRawPointer(input.baseAddress)?
           .assumingMemoryBound(to: CChar.self)
         unsafe buffer?.pointee.len = input.count
@@ -114,7 +119,9 @@ enum StreamEnd: Equatable, CustomStringConvertible {
   /// Sends `bytes` after all that was written before. True: the kernel has them already. Otherwise
   /// `taken` runs when it has, unless the stream ends first.
   @discardableResult
-  func write(_ bytes: SharedBytes, taken: (() -> Void)? = nil) -> Bool {
+  func write(
+    _ bytes: SharedBytes, taken: @autoclosure () -> (() -> Void)? = nil
+  ) -> Bool {
     guard isOpen else { return false }
     var rest = unsafe bytes.bytes
     // What libuv's own try would do, by way of write(2), which costs more than send(2).
@@ -128,10 +135,22 @@ enum StreamEnd: Equatable, CustomStringConvertible {
         return false
       }
     }
+    unsafe queue(bytes, rest, taken: taken())
+    return false
+  }
+
+  /// Leaves it to libuv to send `rest`, the end of `bytes`.
+  private func queue(
+    _ bytes: SharedBytes, _ rest: UnsafeRawBufferPointer, taken: (() -> Void)?
+  ) {
     var buffer = unsafe rest.uvBuffer
-    let request = PendingRequest(bytes) { [weak self] status in
-      guard let self, self.isOpen else { return }
-      if status < 0 { self.end(.failed(status)) } else { taken?() }
+    let count = rest.count
+    queuedBytes += count
+    // libuv ends each request, when the handle is closed at the latest.
+    let request = PendingRequest(bytes) { [self] status in
+      queuedBytes -= count
+      guard isOpen else { return }
+      if status < 0 { end(.failed(status)) } else { taken?() }
     }
     let write = UnsafeMutablePointer<uv_write_t>.allocate(capacity: 1)
     unsafe write.pointee.data = Unmanaged.passRetained(request).toOpaque()
@@ -143,9 +162,9 @@ enum StreamEnd: Equatable, CustomStringConvertible {
     if code < 0 {
       unsafe Unmanaged<PendingRequest>.fromOpaque(write.pointee.data).release()
       unsafe write.deallocate()
+      queuedBytes -= count
       end(.failed(code))
     }
-    return false
   }
 
   /// Closes once the kernel has taken everything written before. A peer that takes nothing is cut
@@ -159,7 +178,7 @@ enum StreamEnd: Equatable, CustomStringConvertible {
 
   private func took(_ count: Int) {
     if count > 0 {
-      unsafe received?(UnsafeBufferPointer(rebasing: input[..<count]).span)
+      unsafe received?(UnsafeBufferPointer(rebasing: loop.input[..<count]).span)
     } else if count < 0 {
       end(count == Int(UV_EOF.rawValue) ? .closed : .failed(Int32(count)))
     }
@@ -175,10 +194,6 @@ enum StreamEnd: Equatable, CustomStringConvertible {
   override func released() {
     received = nil
     ended = nil
-  }
-
-  deinit {
-    unsafe input.deallocate()
   }
 }
 

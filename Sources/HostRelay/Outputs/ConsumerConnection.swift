@@ -30,13 +30,12 @@ final class ConsumerConnection {
     begin = now
     try TCPSocket.tune(
       socket.raw, silence: RelayLimits.userTimeout, unsent: RelayLimits.notSentBytes)
-    stream = try TCPStream(on: loop, inputBytes: 4096)
-    pump = PacketPump(Reader(name: name), to: stream, now: now)
+    stream = try TCPStream(on: loop)
     do { try stream.open(socket) } catch {
-      pump.stop()
       stream.close()
       throw error
     }
+    pump = PacketPump(Reader(name: name), to: stream, now: now)
   }
 
   func start() {

@@ -7,7 +7,7 @@ final class ContainerOutput {
   /// Called at the end of a session, which in a container is the end of the file.
   var finished: (() -> Void)?
 
-  private let muxer: TransportStreamMuxer
+  private let muxer: VideoMuxer
   private var repeater = PictureRepeater()
   private var clock = ContainerClock()
   private var keepAlive = KeepAlive()
@@ -16,7 +16,7 @@ final class ContainerOutput {
   private var failures = RepeatedError("MPEG-TS")
 
   init() throws(MuxerError) {
-    muxer = try TransportStreamMuxer()
+    muxer = try VideoMuxer(.transportStream)
   }
 
   /// Muxes one access unit; what libavformat refuses is counted and left out. `frame` is the
@@ -31,11 +31,11 @@ final class ContainerOutput {
     let spacing = pair.repeated == nil ? frame : frame / 2
     do {
       var bytes = try muxer.mux(
-        pair.accessUnit.span, time: clock.time(of: pts, spacing: spacing),
+        pair.accessUnit.span, time: clock.time(of: pts, spacing: spacing), duration: 0,
         isKeyframe: kind == .keyframe)
       if let repeated = pair.repeated {
         bytes += try muxer.mux(
-          repeated.span, time: clock.timeAfter(spacing: spacing), isKeyframe: false)
+          repeated.span, time: clock.timeAfter(spacing: spacing), duration: 0, isKeyframe: false)
       }
       stream.put(Packet(kind: kind, pts: pts, bytes: SharedBytes(bytes)), now: now)
     } catch {

@@ -61,7 +61,7 @@ struct PictureRepeater {
   private func repeated(
     _ header: NALUnitHeader, _ rbsp: [UInt8]
   ) throws(BitstreamError) -> [UInt8]? {
-    guard let sequence, let picture, isRateTrue, !picture.usesCABAC, header.refIDC != 0 else {
+    guard let sequence, let picture, isRateTrue, header.refIDC != 0 else {
       return nil
     }
     var bits = BitReader(rbsp)
@@ -76,8 +76,8 @@ struct PictureRepeater {
     let nal = NALUnitHeader(type: .slice, refIDC: 0)
     var writer = BitWriter()
     skipped.write(to: &writer, nal: nal, sequence: sequence, picture: picture)
-    writer.putUE(sequence.widthInMacroblocks * sequence.heightInMacroblocks)  // mb_skip_run
-    writer.putTrailingBits()
+    writer.putSkippedSlice(
+      count: sequence.widthInMacroblocks * sequence.heightInMacroblocks, picture: picture)
     return AnnexB.unit(nal, rbsp: writer.bytes)
   }
 }

@@ -1,8 +1,16 @@
+/// Where a reader's packets go. It takes one after the other, and is offered the next when it has
+/// found none.
+protocol PacketSink: AnyObject {
+  func offer(_ packet: Packet, now: Moment)
+}
+
 /// One consumer's place in a stream: what waits for it, and what it loses when it is slow.
 ///
 /// It starts at a keyframe. Behind by `softDelay`, it gets no more pictures until a keyframe;
-/// behind by `hardDelay` or `hardBytes`, it loses what waits. It owns no socket: a transport takes
-/// one packet after the other and is woken when one is there.
+/// behind by `hardDelay` or `hardBytes`, it loses what waits. It owns no socket.
+///
+/// A packet for a thousand readers finds none of them in the processor's cache, so what each packet
+/// touches stands together at the beginning.
 final class Reader {
   /// Packets a reader did not get, by reason.
   struct Drops {
@@ -22,34 +30,48 @@ final class Reader {
     }
   }
 
+  /// nil, before and after its time: everything waits.
+  var sink: (any PacketSink)?
+  private var isIdle = true
+  /// True until the next keyframe: pictures that lean on lost ones are of no use.
+  private(set) var awaitsKeyframe = true
+  /// True from the first keyframe on.
+  private(set) var hasStarted = false
+  private var hasAsked = false
+  private var waiting = WaitingPackets()
+
   /// What logs and the status call it.
   let name: String
-
-  /// Called when something waits for a transport that had found nothing.
-  var wake: (() -> Void)?
   /// Called when messages pile up, which it may not lose: its consumer must be closed.
   var overflowed: (() -> Void)?
   /// Called when only a keyframe can help: nothing waits and pictures are withheld.
   var needsKeyframe: (() -> Void)?
   private(set) var drops = Drops()
-  /// True until the next keyframe: pictures that lean on lost ones are of no use.
-  private(set) var awaitsKeyframe = true
-  /// True from the first keyframe on.
-  private(set) var hasStarted = false
-
-  private var waiting = WaitingPackets()
-  private var isIdle = true
-  private var hasAsked = false
+  /// Its consumer does not look: it gets messages and sound, and no pictures. It goes on at a keyframe.
+  var isHeld = false {
+    didSet {
+      guard isHeld != oldValue else { return }
+      awaitsKeyframe = true
+      hasAsked = true
+      if !isHeld { needsKeyframe?() }
+    }
+  }
 
   init(name: String) { self.name = name }
 
   /// Puts a joiner's cached packets in one piece.
-  func start(with cached: [Packet]) {
+  func start(with cached: [Packet], now: Moment) {
     guard !cached.isEmpty else { return }
+    guard !isHeld else {
+      hasStarted = true
+      return
+    }
     for packet in cached { waiting.append(packet, since: nil) }
     awaitsKeyframe = false
     hasStarted = true
-    wakeTransport()
+    guard isIdle, let sink, let first = waiting.takeFirst() else { return }
+    isIdle = false
+    sink.offer(first, now: now)
   }
 
   /// Offers the next packet of the stream.
@@ -60,6 +82,10 @@ final class Reader {
         return
       }
       append(packet, now: now)
+      return
+    }
+    guard !isHeld || packet.kind == .sound else {
+      hasStarted = true
       return
     }
     if isOverrun(by: packet, now: now) {
@@ -83,7 +109,7 @@ final class Reader {
     }
   }
 
-  /// The next packet to send; nil when nothing waits, and then `wake` will be called.
+  /// The next packet to send; nil when nothing waits, and then the next one will be offered.
   func take() -> Packet? {
     if let packet = waiting.takeFirst() { return packet }
     isIdle = true
@@ -102,13 +128,8 @@ final class Reader {
   }
 
   private func append(_ packet: Packet, now: Moment) {
-    waiting.append(packet, since: now)
-    wakeTransport()
-  }
-
-  private func wakeTransport() {
-    guard isIdle else { return }
+    guard isIdle, let sink else { return waiting.append(packet, since: now) }
     isIdle = false
-    wake?()
+    sink.offer(packet, now: now)
   }
 }

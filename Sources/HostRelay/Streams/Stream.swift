@@ -4,10 +4,14 @@ import Report
 ///
 /// Every output is a stream with readers; none has a road of its own.
 final class Stream {
-  /// Called when a reader needs a keyframe; says whether one is on its way.
-  var requestKeyframe: ((KeyframeRequests.Reason) -> Bool)?
+  /// Called when a reader needs a keyframe, or has an old one to begin with (`isServed`) and would
+  /// have a new one; says whether one is on its way.
+  var requestKeyframe: ((KeyframeRequests.Reason, _ isServed: Bool) -> Bool)?
   /// Called when a reader came or went.
   var audienceChanged: (() -> Void)?
+
+  /// Stands before the first packet of each reader; a message that is put, too, when it changes.
+  var head: Packet?
 
   private(set) var cache = GOPCache()
   /// What readers that have left lost; those present are added by `drops`.
@@ -31,15 +35,18 @@ final class Stream {
   /// asked for, and the old cache serves where none will come in time.
   func join(_ reader: Reader, now: Moment) {
     readers[ObjectIdentifier(reader)] = reader
-    reader.needsKeyframe = { [weak self] in _ = self?.requestKeyframe?(.behind) }
+    reader.needsKeyframe = { [weak self] in _ = self?.requestKeyframe?(.behind, false) }
+    if let head { reader.put(head, now: now) }
     if isSuspended {
-      reader.start(with: cache.packets.isEmpty ? cache.keyframe.map { [$0] } ?? [] : cache.packets)
+      reader.start(
+        with: cache.packets.isEmpty ? cache.keyframe.map { [$0] } ?? [] : cache.packets,
+        now: now)
     } else if let time = cache.keyframeTime, now - time <= RelayLimits.freshKeyframe {
-      reader.start(with: cache.packets)
-    } else if requestKeyframe?(.join) == true {
+      reader.start(with: cache.packets, now: now)
+    } else if requestKeyframe?(.join, !cache.packets.isEmpty) == true {
       joiners[ObjectIdentifier(reader)] = now
     } else {
-      reader.start(with: cache.packets)
+      reader.start(with: cache.packets, now: now)
     }
     audienceChanged?()
   }
@@ -68,7 +75,7 @@ final class Stream {
     guard !joiners.isEmpty, !cache.packets.isEmpty else { return }
     for (identifier, since) in joiners where now - since >= RelayLimits.joinerPatience {
       joiners[identifier] = nil
-      readers[identifier]?.start(with: cache.packets)
+      readers[identifier]?.start(with: cache.packets, now: now)
     }
   }
 

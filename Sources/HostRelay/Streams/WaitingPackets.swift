@@ -12,22 +12,23 @@ struct WaitingPackets {
   /// Payload bytes of the packets that came live.
   private(set) var liveBytes = 0
   private(set) var messageCount = 0
-  private var entries: [Entry] = []
+  private var count = 0
   private var head = 0
-
-  var isEmpty: Bool { head == entries.count }
+  private var entries: [Entry] = []
 
   mutating func append(_ packet: Packet, since: Moment?) {
     let entry = Entry(packet: packet, since: since)
     entries.append(entry)
+    count += 1
     liveBytes += entry.limitedBytes
     if entry.isMessage { messageCount += 1 }
   }
 
   mutating func takeFirst() -> Packet? {
-    guard head < entries.count else { return nil }
+    guard count > 0 else { return nil }
     let entry = entries[head]
     head += 1
+    count -= 1
     liveBytes -= entry.limitedBytes
     if entry.isMessage { messageCount -= 1 }
     // Taken entries keep their bytes alive: let them go in small batches.
@@ -40,6 +41,7 @@ struct WaitingPackets {
 
   /// How long the oldest packet that came live has been waiting.
   func delay(now: Moment) -> Duration {
+    guard liveBytes > 0 else { return .zero }
     for entry in entries[head...] where !entry.isMessage {
       if let since = entry.since { return now - since }
     }
@@ -50,8 +52,9 @@ struct WaitingPackets {
   mutating func dropPackets() -> (count: Int, byteCount: Int) {
     let kept = entries[head...].filter(\.isMessage)
     let bytes = entries[head...].reduce(0) { $0 + ($1.isMessage ? 0 : $1.packet.bytes.count) }
-    let dropped = (entries.count - head - kept.count, bytes)
+    let dropped = (count - kept.count, bytes)
     entries = Array(kept)
+    count = kept.count
     head = 0
     liveBytes = 0
     return dropped

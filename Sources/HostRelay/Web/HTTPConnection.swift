@@ -1,7 +1,7 @@
 import CWebSockets
 import Glibc
 
-/// One connection of the page server: one request, and its answer.
+/// One connection of the page server: one request, and its answer; or a WebSocket.
 ///
 /// libwebsockets owns the socket (`wsi`); the server forgets this object when that is destroyed.
 @safe final class HTTPConnection {
@@ -10,9 +10,12 @@ import Glibc
   private let visitor: Visitor
   private var document: SharedBytes?
   private var wsi: OpaquePointer?
+  /// What a WebSocket that was granted will carry.
+  private var feed: SocketFeed?
   /// A POST whose body is not whole yet.
   private var pending: HTTPRequest?
   private var isAnswered = false
+  private(set) var viewer: SocketViewer?
 
   init(visitor: Visitor, server: PageServer) {
     self.visitor = visitor
@@ -30,6 +33,37 @@ import Glibc
       return true
     }
     return unsafe give(wsi, request)
+  }
+
+  /// Decides on another protocol that lws is asked for: WebSockets alone. Not 0 says no.
+  func upgrade(_ wsi: OpaquePointer, to name: String?) -> Int32 {
+    var request = unsafe HTTPRequest(wsi, path: pathText(wsi), visitor: visitor)
+    request.isUpgrade = true
+    switch server?.answer?(request) {
+    case .socket(let feed) where name == "websocket":
+      self.feed = feed
+      return 0
+    case .document(let document) where document.status == 403:
+      _ = unsafe lws_return_http_status(
+        wsi, document.status, String(decoding: document.bytes, as: UTF8.self))
+    default:
+      _ = unsafe lws_return_http_status(wsi, HTTP_STATUS_FORBIDDEN.rawValue, "no upgrade here")
+    }
+    return -1
+  }
+
+  /// The WebSocket stands.
+  func open(_ wsi: OpaquePointer) {
+    guard let feed, let server else { return }
+    viewer = unsafe SocketViewer(feed, name: server.nextName(), wsi: wsi, now: .now)
+    viewer?.ended = { [weak server, name = viewer?.name ?? ""] in server?.ended?($0, name) }
+    self.feed = nil
+  }
+
+  /// lws destroys the connection.
+  func gone() {
+    viewer?.gone()
+    viewer = nil
   }
 
   /// A piece of a body. Returns false to close the connection.
@@ -50,11 +84,13 @@ import Glibc
   }
 
   private func give(_ wsi: OpaquePointer, _ request: HTTPRequest) -> Bool {
+    server?.asked(self)
     let answer: HTTPDocument
     switch server?.answer?(request) {
     case .document(let document): answer = document
     // A stream is asked for by its plain path, and then never comes here.
     case .stream: answer = .line(400, "ask for \(request.path) by its path alone")
+    case .socket: answer = .line(426, "\(request.path) is a WebSocket")
     case nil: return false
     }
     document = request.method == "HEAD" ? SharedBytes([]) : SharedBytes(answer.bytes)
@@ -73,10 +109,10 @@ import Glibc
     return true
   }
 
-  /// Closes without a word, once lws is back in its loop.
+  /// Closes without a word: lws reads the end. A timeout of lws would begin anew with each byte.
   func cut() {
     guard let wsi = unsafe wsi else { return }
-    unsafe lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_ASYNC)
+    shutdown(unsafe lws_get_socket_fd(wsi), Int32(SHUT_RDWR))
   }
 
   private func send(_ bytes: SharedBytes, _ wsi: OpaquePointer, _ how: lws_write_protocol) -> Bool {
@@ -137,11 +173,13 @@ extension HTTPRequest {
       in: unsafe headerText(128) {
         unsafe lws_hdr_copy(wsi, $0, $1, WSI_TOKEN_HTTP_AUTHORIZATION)
       })
+    var held = [CChar](repeating: 0, count: 8)
     let key = unsafe headerText(128) { buffer, count in
       guard let value = unsafe lws_get_urlarg_by_name(wsi, "key=", buffer, count) else { return 0 }
       return Int32(unsafe strlen(value))
     }
     self.key = Array((key.hasPrefix("key=") ? String(key.dropFirst(4)) : key).utf8)
+    isHeld = unsafe lws_get_urlarg_by_name(wsi, "hold=", &held, Int32(held.count)) != nil
   }
 }
 
@@ -153,6 +191,10 @@ extension HTTPRequest {
     }
     return !length.isEmpty && length != "0"
   }
+}
+
+private func pathText(_ wsi: OpaquePointer) -> String {
+  unsafe headerText(256) { unsafe lws_hdr_copy(wsi, $0, $1, WSI_TOKEN_GET_URI) }
 }
 
 /// A text that `copy` writes into a buffer of `limit` bytes; empty when it is missing or longer.

@@ -15,6 +15,10 @@ struct HTTPRequest {
   let visitor: Visitor
   /// What came with a POST.
   var body: [UInt8] = []
+  /// Whether a WebSocket is asked for.
+  var isUpgrade = false
+  /// Whether the query says `hold`: messages and sound, and no pictures.
+  var isHeld = false
 }
 
 extension HTTPRequest {
@@ -31,6 +35,8 @@ enum HTTPAnswer {
   case document(HTTPDocument)
   /// Packets without end; the connection closes behind them.
   case stream(type: String, Stream)
+  /// A WebSocket.
+  case socket(SocketFeed)
 }
 
 /// A whole answer.
@@ -45,12 +51,23 @@ struct HTTPDocument {
     bytes = Array(text.utf8)
   }
 
+  init(type: String, bytes: [UInt8]) {
+    status = 200
+    self.type = type
+    self.bytes = bytes
+  }
+
   /// On every answer: nothing is kept, nothing is guessed, no other site embeds it.
   static let commonFields: [(name: String, value: String)] = [
     ("cache-control", "no-store"),
     ("x-content-type-options", "nosniff"),
     ("cross-origin-resource-policy", "same-origin"),
-    ("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'"),
+    (
+      "content-security-policy",
+      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+        + " media-src blob:; img-src 'self'; base-uri 'none'; form-action 'none';"
+        + " frame-ancestors 'none'"
+    ),
   ]
 
   /// One line for people.

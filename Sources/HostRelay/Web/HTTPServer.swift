@@ -15,6 +15,7 @@ final class HTTPServer {
   private let loop: EventLoop
   private let listener: Listener
   private let pages: PageServer
+  private let closer: LoopTimer
   private var newcomers: [ObjectIdentifier: Newcomer] = [:]
   private var viewers: [ObjectIdentifier: LiveConnection] = [:]
   private var antechamber = Antechamber()
@@ -26,8 +27,11 @@ final class HTTPServer {
     self.loop = loop
     listener = try Listener(on: address, loop: loop)
     pages = try PageServer(on: loop)
+    closer = try LoopTimer(on: loop)
     listener.accepted = { [weak self] in self?.accept($0) }
     pages.asked = { [weak self] in self?.leaveAntechamber($0) }
+    pages.ended = { [weak self] in self?.count($0, of: $1) }
+    pages.nextName = { [weak self] in self?.nextName() ?? "" }
   }
 
   func tick(now: Moment) {
@@ -35,11 +39,12 @@ final class HTTPServer {
       if let newcomer = newcomers[identifier] { _ = take(newcomer) } else { pages.cut(identifier) }
     }
     for viewer in viewers.values { viewer.tick(now: now) }
+    pages.tick(now: now)
   }
 
-  /// Ends every stream once what waits for it is sent.
-  func finishStreams() {
-    for viewer in viewers.values { viewer.finishStream() }
+  /// Ends a stream for everyone once what waits for it is sent.
+  func finishReaders(of stream: Stream) {
+    for viewer in viewers.values where viewer.source === stream { viewer.finishStream() }
   }
 
   /// Begins to close; the loop must run until it is empty before `destroy`.
@@ -47,7 +52,15 @@ final class HTTPServer {
     listener.close()
     for newcomer in newcomers.values { _ = take(newcomer) }
     for viewer in viewers.values { viewer.finish() }
-    pages.close()
+    // Not from within a callback of the connection that goes last.
+    pages.emptied = { [closer, pages] in
+      closer.start(after: .zero) {
+        closer.close()
+        pages.close()
+      }
+    }
+    pages.finishViewers()
+    if !pages.hasViewers { pages.emptied?() }
   }
 
   /// Frees what is left, once the loop has no handle any more.
@@ -83,37 +96,47 @@ final class HTTPServer {
       if let identifier = pages.adopt(socket, visitor: newcomer.visitor) {
         antechamber.enter(identifier, from: newcomer.peer, now: .now)
       }
+    case .foreign:
+      guard let socket = take(newcomer) else { return }
+      serve(socket, .document(.line(405, "GET, HEAD and POST are known here")))
     case .live(let head):
       guard let socket = take(newcomer) else { return }
-      serve(socket, head, newcomer.visitor)
+      serve(socket, answer(to: head, from: newcomer.visitor), isHead: head?.method == "HEAD")
     }
   }
 
-  private func serve(_ socket: consuming OwnedFD, _ head: RequestHead?, _ visitor: Visitor) {
-    viewerCount += 1
+  private func serve(_ socket: consuming OwnedFD, _ answer: HTTPAnswer, isHead: Bool = false) {
     do {
-      let viewer = try LiveConnection(
-        socket, name: "viewer \(viewerCount)", loop: loop, now: .now)
+      let viewer = try LiveConnection(socket, name: nextName(), loop: loop, now: .now)
       viewers[ObjectIdentifier(viewer)] = viewer
       viewer.ended = { [weak self, weak viewer] end in
         if let viewer { self?.viewerEnded(viewer, end) }
       }
-      viewer.give(answer(to: head, from: visitor), isHead: head?.method == "HEAD")
+      viewer.give(answer, isHead: isHead)
     } catch {
       ends.count(.lost("\(error)"))
     }
   }
 
   private func answer(to head: RequestHead?, from visitor: Visitor) -> HTTPAnswer {
-    if head?.isUpgrade == true { return .document(.line(403, "no upgrade here")) }
+    if head?.isUpgrade == true { return .document(.line(403, "no upgrade here: ask for /watch")) }
     return head.flatMap { answer?($0.request(from: visitor)) }
       ?? .document(.line(400, "this request cannot be read"))
   }
 
   private func viewerEnded(_ viewer: LiveConnection, _ end: ConsumerEnd) {
     viewers[ObjectIdentifier(viewer)] = nil
+    count(end, of: viewer.name)
+  }
+
+  private func count(_ end: ConsumerEnd, of name: String) {
     ends.count(end)
-    if end != .left, let line = refusals.record("\(viewer.name): \(end)") { Log.note(line) }
+    if end != .left, let line = refusals.record("\(name): \(end)") { Log.note(line) }
+  }
+
+  private func nextName() -> String {
+    viewerCount += 1
+    return "viewer \(viewerCount)"
   }
 
   /// Lets go of a newcomer; its socket is the caller's.

@@ -10,17 +10,16 @@ final class LiveConnection {
 
   private let stream: TCPStream
   private let pump: PacketPump
-  private var source: Stream?
+  private(set) var source: Stream?
 
   /// Takes over a socket whose request has been read.
   init(_ socket: consuming OwnedFD, name: String, loop: EventLoop, now: Moment) throws(UVError) {
-    stream = try TCPStream(on: loop, inputBytes: 1024)
-    pump = PacketPump(Reader(name: name), to: stream, now: now)
+    stream = try TCPStream(on: loop)
     do { try stream.open(socket) } catch {
-      pump.stop()
       stream.close()
       throw error
     }
+    pump = PacketPump(Reader(name: name), to: stream, now: now)
   }
 
   /// Sends the answer; a stream is joined behind its head.
@@ -32,6 +31,7 @@ final class LiveConnection {
       let head = document.head(length: document.bytes.count)
       pump.send(SharedBytes(head + (isHead ? [] : document.bytes)))
       endWhenSent()
+    case .socket: endWhenSent()
     case .stream(let type, let source):
       pump.send(SharedBytes(HTTPDocument(status: 200, type: type, "").head(length: nil)))
       guard !isHead else { return endWhenSent() }

@@ -1,13 +1,20 @@
 import CWebSockets
 import Posix
 
-/// Page, status and control: HTTP/1.1 by libwebsockets on the relay's loop. Who may come in is not its
+/// Page, status, control and WebSockets: HTTP/1.1 by libwebsockets on the relay's loop. Who may come in is not its
 /// business: it is given accepted sockets.
 @safe final class PageServer {
   /// Answers a request; called on the loop.
   var answer: ((HTTPRequest) -> HTTPAnswer)?
-  /// Called when a connection has asked for something, or is gone.
+  /// Called when a connection has asked for something, its body included, or is gone.
   var asked: ((ObjectIdentifier) -> Void)?
+  /// A WebSocket ended, of the viewer with this name.
+  var ended: ((ConsumerEnd, String) -> Void)?
+  /// Names a new viewer.
+  var nextName: () -> String = { "viewer" }
+  /// Called when the last WebSocket is gone.
+  var emptied: (() -> Void)?
+  var hasViewers: Bool { connections.values.contains { $0.viewer != nil } }
   var connectionCount: Int { connections.count }
 
   private let protocols: UnsafeMutablePointer<lws_protocols>
@@ -48,6 +55,15 @@ import Posix
   /// Closes a connection that has not asked for anything in time.
   func cut(_ identifier: ObjectIdentifier) { connections[identifier]?.cut() }
 
+  func tick(now: Moment) {
+    for connection in connections.values { connection.viewer?.tick(now: now) }
+  }
+
+  /// Lets every viewer read what waits for it, and go.
+  func finishViewers() {
+    for connection in connections.values { connection.viewer?.finish() }
+  }
+
   /// Begins to close; the loop must run until it is empty before `destroy`.
   func close() { unsafe lws_context_destroy(context) }
 
@@ -84,11 +100,14 @@ import Posix
     guard unsafe context != nil else { throw HTTPServerError() }
   }
 
-  fileprivate func asked(_ connection: HTTPConnection) { asked?(ObjectIdentifier(connection)) }
+  func asked(_ connection: HTTPConnection) { asked?(ObjectIdentifier(connection)) }
 
   fileprivate func forget(_ connection: HTTPConnection) {
+    let hadViewer = connection.viewer != nil
+    connection.gone()
     connections[ObjectIdentifier(connection)] = nil
     asked(connection)
+    if hadViewer, !hasViewers { emptied?() }
   }
 }
 
@@ -112,19 +131,31 @@ private func httpCallback(
 ) -> Int32 {
   guard let wsi = unsafe wsi, let opaque = unsafe lws_get_opaque_user_data(wsi) else { return 0 }
   switch reason {
-  case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
-    // Left alone, lws would answer 101 before it asks anyone who the visitor is.
-    _ = unsafe lws_return_http_status(wsi, HTTP_STATUS_FORBIDDEN.rawValue, "no upgrade here")
-    return -1
-  case LWS_CALLBACK_HTTP, LWS_CALLBACK_HTTP_BODY, LWS_CALLBACK_HTTP_BODY_COMPLETION,
+  case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE, LWS_CALLBACK_ESTABLISHED, LWS_CALLBACK_RECEIVE,
+    LWS_CALLBACK_SERVER_WRITEABLE, LWS_CALLBACK_TIMER, LWS_CALLBACK_HTTP, LWS_CALLBACK_HTTP_BODY,
+    LWS_CALLBACK_HTTP_BODY_COMPLETION,
     LWS_CALLBACK_HTTP_WRITEABLE, LWS_CALLBACK_WSI_DESTROY:
     break
   default: return 0
   }
   let connection = unsafe Unmanaged<HTTPConnection>.fromOpaque(opaque).takeUnretainedValue()
   switch reason {
-  case LWS_CALLBACK_HTTP:
+  case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+    // Left alone, lws would answer 101 before it asks anyone who the visitor is.
     connection.server?.asked(connection)
+    return unsafe connection.upgrade(
+      wsi, to: bytes.map { unsafe String(cString: $0.assumingMemoryBound(to: CChar.self)) })
+  case LWS_CALLBACK_ESTABLISHED:
+    unsafe connection.open(wsi)
+    return 0
+  case LWS_CALLBACK_RECEIVE:
+    let piece = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
+    return unsafe connection.viewer?.take(piece) == true ? 0 : -1
+  case LWS_CALLBACK_SERVER_WRITEABLE: return connection.viewer?.write() == true ? 0 : -1
+  case LWS_CALLBACK_TIMER:
+    connection.viewer?.sayFarewell()
+    return -1
+  case LWS_CALLBACK_HTTP:
     let path = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
     return unsafe connection.take(wsi, path: String(decoding: path, as: UTF8.self)) ? 0 : -1
   case LWS_CALLBACK_HTTP_BODY:

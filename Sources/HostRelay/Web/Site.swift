@@ -8,11 +8,15 @@ struct Site {
   let names: HostNames
   let broadcast: Broadcast
   let consumers: SocketAddress
+  let identity: () -> Greeting
   let status: () -> StatusDocument
   let control: ControlAPI
 
   func answer(_ request: HTTPRequest) -> HTTPAnswer {
-    if let refusal = refusal(of: request) { return .document(refusal) }
+    // The page holds nothing of the broadcast, and its key stands where only the browser sees it.
+    let page = PageFile(path: request.path)
+    if let refusal = refusal(of: request, needsKey: page == nil) { return .document(refusal) }
+    if let page, request.method != "POST" { return .document(page.document) }
     if ControlAPI.paths.contains(request.path) {
       return .document(
         request.method == "POST"
@@ -23,19 +27,21 @@ struct Site {
       return .document(.line(405, "\(request.path) takes GET and HEAD"))
     }
     switch request.path {
-    case "/":
-      let page = ViewerPage(
-        host: request.host, key: request.key, consumers: "\(consumers)",
-        state: broadcast.session.state.word,
-        detail: broadcast.session.text, memory: broadcast.figures.map(MemoryWords.init))
-      return .document(HTTPDocument(type: "text/html; charset=utf-8", page.html))
-    case "/live.ts":
-      guard broadcast.container.stream.readerCount < RelayLimits.consumers else {
-        return .document(.line(503, "\(RelayLimits.consumers) viewers are here, as many as may be"))
-      }
-      return .stream(type: "video/mp2t", broadcast.container.stream)
+    case "/watch.mp4":
+      return .socket(
+        SocketFeed(
+          source: broadcast.fragments.stream, preface: [], isHeld: false,
+          wantsKeyframe: { broadcast.askForKeyframe(.consumer) }))
+    case "/watch":
+      return .socket(
+        SocketFeed(
+          source: broadcast.packets, preface: [.greeting(identity())] + broadcast.preface,
+          isHeld: request.isHeld, wantsKeyframe: { broadcast.askForKeyframe(.consumer) }))
+    case "/live.ts": return stream(broadcast.container.stream, type: "video/mp2t")
+    case "/live.mp4": return stream(broadcast.fragments.stream, type: "video/mp4")
     case "/api/v1/status":
-      return .document(HTTPDocument(type: "application/json", status().json.encoded + "\n"))
+      let mayControl = request.visitor.may(showing: request.bearer, wanted: controlKey)
+      return .document(.json(200, status().json(for: mayControl)))
     case "/metrics":
       return .document(HTTPDocument(type: MetricsDocument.type, status().metrics.text))
     case "/healthz":
@@ -45,9 +51,16 @@ struct Site {
     }
   }
 
+  private func stream(_ stream: Stream, type: String) -> HTTPAnswer {
+    guard stream.readerCount < RelayLimits.consumers else {
+      return .document(.line(503, "\(RelayLimits.consumers) viewers are here, as many as may be"))
+    }
+    return .stream(type: type, stream)
+  }
+
   /// A name of ours against DNS rebinding, no other site's page, and a key for strangers: the
   /// viewer key watches, and only the control key controls.
-  private func refusal(of request: HTTPRequest) -> HTTPDocument? {
+  private func refusal(of request: HTTPRequest, needsKey: Bool) -> HTTPDocument? {
     guard names.contains(request.host) else {
       return .line(403, "this host name is not ours (see --host)")
     }
@@ -58,7 +71,7 @@ struct Site {
     guard !ControlAPI.paths.contains(request.path) else {
       return .error(403, "the control key is missing or wrong (Authorization: Bearer)")
     }
-    guard request.visitor.may(showing: request.key, wanted: viewerKey) else {
+    guard !needsKey || request.visitor.may(showing: request.key, wanted: viewerKey) else {
       return .line(403, "the viewer key is missing or wrong (?key=)")
     }
     return nil

@@ -16,7 +16,8 @@ struct StatusDocument {
       && ingest.agent != nil && !ingest.isStalled
   }
 
-  var json: JSONText {
+  /// `mayControl` is whether the one who asks may also control.
+  func json(for mayControl: Bool) -> JSONText {
     .object([
       ("session", .text(broadcast.session.name)),
       ("epoch", .number(Int(broadcast.session.epoch))),
@@ -38,6 +39,7 @@ struct StatusDocument {
       ("streams", .list(streams)),
       ("readers", readers),
       ("keyframe_requests", keyframeRequests),
+      ("may_control", .truth(mayControl)),
       ("uptime_seconds", .decimal(Double(uptime.nanoseconds / 1_000_000) / 1000)),
     ])
   }
@@ -93,24 +95,30 @@ struct StatusDocument {
 
   private var readers: JSONText {
     .object([
-      ("consumers", output(broadcast.packets, consumers)),
-      ("containers", output(broadcast.container.stream, viewers)),
+      // Programs, and pages that play packets; the ends are those of the consumers' port.
+      ("consumers", .object(output(broadcast.packets) + counts(of: consumers))),
+      // The ends are those of the HTTP port, whatever was read there.
+      ("containers", .object(output(broadcast.container.stream) + counts(of: viewers))),
+      ("fragments", .object(output(broadcast.fragments.stream))),
     ])
   }
 
-  private func output(_ stream: Stream, _ ends: ConsumerEndCounts) -> JSONText {
-    .object([
+  private func output(_ stream: Stream) -> [(String, JSONText)] {
+    [
       ("now", .number(stream.readerCount)),
       ("drops_behind", .number(stream.drops.behind)),
       ("drops_overrun", .number(stream.drops.overrun)),
-      ("left", .number(ends.left)),
-      ("closed_slow", .number(ends.slow)),
-      ("refused", .number(ends.refused)),
-      ("lost", .number(ends.lost)),
       ("cache_packets", .number(stream.cache.packets.count)),
       ("cache_bytes", .number(stream.cache.byteCount)),
       ("slow", .list(stream.losers.map(loss))),
-    ])
+    ]
+  }
+
+  private func counts(of ends: ConsumerEndCounts) -> [(String, JSONText)] {
+    [
+      ("left", .number(ends.left)), ("closed_slow", .number(ends.slow)),
+      ("refused", .number(ends.refused)), ("lost", .number(ends.lost)),
+    ]
   }
 
   /// A reader that is there and lost something.

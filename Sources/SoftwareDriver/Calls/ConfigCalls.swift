@@ -2,62 +2,87 @@ internal import CVA
 
 /// Profiles, entrypoints, attributes and configs.
 func installConfigCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
-  unsafe table.pointee.vaQueryConfigProfiles = { _, list, count in
-    unsafe list?[0] = VAProfileH264ConstrainedBaseline
-    unsafe count?.pointee = 1
-    return VA_STATUS_SUCCESS
-  }
-  unsafe table.pointee.vaQueryConfigEntrypoints = { _, profile, list, count in
-    guard profile == VAProfileH264ConstrainedBaseline else {
-      return VA_STATUS_ERROR_UNSUPPORTED_PROFILE
+  unsafe table.pointee.vaQueryConfigProfiles = { context, list, count in
+    unsafe answer(context, "vaQueryConfigProfiles") { driver throws(DriverError) in
+      // Video processing has no profile, and is listed by that name.
+      let others = driver.personality.processing == nil ? [] : [VAProfileNone]
+      let profiles = EncodeConfig.profiles + others
+      for (index, profile) in profiles.enumerated() { unsafe list?[index] = profile }
+      unsafe count?.pointee = Int32(profiles.count)
     }
-    unsafe list?[0] = VAEntrypointEncSlice
-    unsafe count?.pointee = 1
-    return VA_STATUS_SUCCESS
+  }
+  unsafe table.pointee.vaQueryConfigEntrypoints = { context, profile, list, count in
+    unsafe answer(context, "vaQueryConfigEntrypoints") { driver throws(DriverError) in
+      let entrypoints = try driver.entrypoints(of: profile)
+      for (index, entrypoint) in entrypoints.enumerated() {
+        unsafe list?[index] = entrypoint
+      }
+      unsafe count?.pointee = Int32(entrypoints.count)
+    }
   }
   unsafe table.pointee.vaGetConfigAttributes = { context, profile, entrypoint, list, count in
-    unsafe answer(context) { _ throws(DriverError) in
-      try checkPair(profile, entrypoint)
+    unsafe answer(context, "vaGetConfigAttributes") { driver throws(DriverError) in
+      let offer = try driver.offer(profile, entrypoint)
       for index in 0..<Int(max(count, 0)) {
         guard let attribute = unsafe list.map({ unsafe $0 + index }) else {
           throw .invalidParameter
         }
-        let offer = unsafe EncodeConfig.offered(attribute.pointee.type)
-        unsafe attribute.pointee.value = offer ?? UInt32(VA_ATTRIB_NOT_SUPPORTED)
+        let type = unsafe attribute.pointee.type
+        let value = if let offer { offer.value(of: type) } else { ProcessConfig.offered(type) }
+        unsafe attribute.pointee.value = value ?? UInt32(VA_ATTRIB_NOT_SUPPORTED)
       }
     }
   }
   unsafe table.pointee.vaCreateConfig = { context, profile, entrypoint, list, count, id in
-    unsafe answer(context) { driver throws(DriverError) in
-      try checkPair(profile, entrypoint)
+    unsafe answer(context, "vaCreateConfig") { driver throws(DriverError) in
+      let offer = try driver.offer(profile, entrypoint)
+      guard entrypoint != VAEntrypointVLD else { throw .unsupportedEntrypoint }
       let wanted = unsafe UnsafeBufferPointer(start: list, count: list == nil ? 0 : Int(count))
-      let config = unsafe try EncodeConfig(wanted: wanted)
-      guard let new = driver.configs.insert(config) else { throw .allocationFailed }
+      let new =
+        if let offer {
+          unsafe driver.configs.insert(try EncodeConfig(wanted: wanted, of: offer))
+        } else {
+          unsafe driver.processConfigs.insert(try ProcessConfig(wanted: wanted))
+        }
+      guard let new else { throw .allocationFailed }
       unsafe id?.pointee = new
     }
   }
   unsafe table.pointee.vaDestroyConfig = { context, id in
-    unsafe answer(context) { driver throws(DriverError) in
-      guard driver.configs.remove(id) != nil else { throw .invalidConfig }
+    unsafe answer(context, "vaDestroyConfig") { driver throws(DriverError) in
+      guard driver.configs.remove(id) != nil || driver.processConfigs.remove(id) != nil else {
+        throw .invalidConfig
+      }
     }
   }
   unsafe table.pointee.vaQueryConfigAttributes = {
     context, id, profile, entrypoint, list, count in
-    unsafe answer(context) { driver throws(DriverError) in
-      guard let config = driver.configs[id] else { throw .invalidConfig }
-      unsafe profile?.pointee = VAProfileH264ConstrainedBaseline
-      unsafe entrypoint?.pointee = VAEntrypointEncSlice
-      for (index, attribute) in config.attributes.enumerated() {
-        unsafe list?[index] = attribute
+    unsafe answer(context, "vaQueryConfigAttributes") { driver throws(DriverError) in
+      let config = driver.configs[id]
+      guard let attributes = config?.attributes ?? driver.processConfigs[id]?.attributes else {
+        throw .invalidConfig
       }
-      unsafe count?.pointee = Int32(config.attributes.count)
+      unsafe profile?.pointee = config?.profile ?? VAProfileNone
+      unsafe entrypoint?.pointee = config?.entrypoint ?? VAEntrypointVideoProc
+      for (index, attribute) in attributes.enumerated() { unsafe list?[index] = attribute }
+      unsafe count?.pointee = Int32(attributes.count)
     }
   }
 }
 
-private func checkPair(
-  _ profile: VAProfile, _ entrypoint: VAEntrypoint
-) throws(DriverError) {
-  guard profile == VAProfileH264ConstrainedBaseline else { throw .unsupportedProfile }
-  guard entrypoint == VAEntrypointEncSlice else { throw .unsupportedEntrypoint }
+extension Driver {
+  fileprivate func entrypoints(of profile: VAProfile) throws(DriverError) -> [VAEntrypoint] {
+    if profile == VAProfileNone, personality.processing != nil { return [VAEntrypointVideoProc] }
+    guard EncodeConfig.profiles.contains(profile) else { throw .unsupportedProfile }
+    return personality.entrypoints
+  }
+
+  /// What is offered for an encoder; nil for the video processor.
+  fileprivate func offer(
+    _ profile: VAProfile, _ entrypoint: VAEntrypoint
+  ) throws(DriverError) -> EncodeOffer? {
+    guard try entrypoints(of: profile).contains(entrypoint) else { throw .unsupportedEntrypoint }
+    guard entrypoint != VAEntrypointVideoProc else { return nil }
+    return EncodeOffer(profile: profile, entrypoint: entrypoint, personality: personality)
+  }
 }

@@ -1,27 +1,29 @@
 internal import CVA
 internal import Glibc
 
-/// Images: NV12 only, derived from a surface or copied to and from one.
+/// Images, derived from a surface or copied to and from one of the same format.
 func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
-  unsafe table.pointee.vaQueryImageFormats = { _, list, count in
-    unsafe list?[0] = DriverImage.format
-    unsafe count?.pointee = 1
-    return VA_STATUS_SUCCESS
+  unsafe table.pointee.vaQueryImageFormats = { context, list, count in
+    unsafe answer(context, "vaQueryImageFormats") { _ throws(DriverError) in
+      for (index, format) in SurfaceFormat.allCases.enumerated() {
+        unsafe list?[index] = format.imageFormat
+      }
+      unsafe count?.pointee = Int32(SurfaceFormat.allCases.count)
+    }
   }
   unsafe table.pointee.vaCreateImage = { context, format, width, height, image in
-    unsafe answer(context) { driver throws(DriverError) in
-      guard unsafe format?.pointee.fourcc == UInt32(VA_FOURCC_NV12) else {
-        throw .invalidImageFormat
-      }
-      var layout = VAImage()
-      try Surface.describe(&layout, width: Int(width), height: Int(height))
-      let storage = try ByteBlock(byteCount: Int(layout.data_size), isShared: true)
+    unsafe answer(context, "vaCreateImage") { driver throws(DriverError) in
+      guard let fourcc = unsafe format?.pointee.fourcc, let format = SurfaceFormat(fourcc: fourcc)
+      else { throw .invalidImageFormat }
+      let layout = try SurfaceLayout(format: format, width: Int(width), height: Int(height))
+      let storage = try ByteBlock(byteCount: layout.byteCount, isShared: true)
       unsafe try driver.add(
         DriverImage(layout: layout, surface: nil), DriverBuffer(storage: storage), into: image)
     }
   }
   unsafe table.pointee.vaDeriveImage = { context, id, image in
-    unsafe answer(context) { driver throws(DriverError) in
+    unsafe answer(context, "vaDeriveImage") { driver throws(DriverError) in
+      guard driver.personality.derivesImages else { throw .operationFailed }
       guard let surface = driver.surfaces[id] else { throw .invalidSurface }
       let spare = try surface.takeSpareImage()
       unsafe try driver.add(spare.image, spare.buffer, into: image)
@@ -29,9 +31,9 @@ func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
     }
   }
   unsafe table.pointee.vaDestroyImage = { context, id in
-    unsafe answer(context) { driver throws(DriverError) in
+    unsafe answer(context, "vaDestroyImage") { driver throws(DriverError) in
       guard let image = driver.images.remove(id) else { throw .invalidImage }
-      guard let buffer = driver.buffers.remove(image.layout.buf) else { return }
+      guard let buffer = driver.buffers.remove(image.image.buf) else { return }
       if buffer.isMapped { buffer.release() }
       guard let surface = image.surface else { return }
       surface.derivedImages -= 1
@@ -41,11 +43,12 @@ func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
     }
   }
   unsafe table.pointee.vaGetImage = { context, id, x, y, width, height, imageID in
-    unsafe answer(context) { driver throws(DriverError) in
+    unsafe answer(context, "vaGetImage") { driver throws(DriverError) in
       guard let surface = driver.surfaces[id] else { throw .invalidSurface }
-      guard let image = driver.images[imageID], let pixels = driver.buffers[image.layout.buf] else {
+      guard let image = driver.images[imageID], let pixels = driver.buffers[image.image.buf] else {
         throw .invalidImage
       }
+      guard image.layout.format == surface.layout.format else { throw .invalidImageFormat }
       let region = try Region(
         x: Int(x), y: Int(y), width: Int(width), height: Int(height), within: surface)
       guard region.width <= image.layout.width, region.height <= image.layout.height else {
@@ -57,30 +60,32 @@ func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
       defer { pixels.release() }
       unsafe copyRegion(
         from: view, x: region.x, y: region.y, to: PictureView(of: image.layout, at: copy), x: 0,
-        y: 0, width: region.width, height: region.height)
+        y: 0, width: region.width, height: region.height, format: surface.layout.format)
     }
   }
   unsafe table.pointee.vaPutImage = {
     context, id, imageID, sourceX, sourceY, sourceWidth, sourceHeight, x, y, width, height in
-    unsafe answer(context) { driver throws(DriverError) in
+    unsafe answer(context, "vaPutImage") { driver throws(DriverError) in
       guard let surface = driver.surfaces[id] else { throw .invalidSurface }
-      guard let image = driver.images[imageID], let pixels = driver.buffers[image.layout.buf] else {
+      guard let image = driver.images[imageID], let pixels = driver.buffers[image.image.buf] else {
         throw .invalidImage
       }
+      guard image.layout.format == surface.layout.format else { throw .invalidImageFormat }
       guard sourceWidth == width, sourceHeight == height, sourceX >= 0, sourceY >= 0,
-        Int(sourceX) + Int(width) <= Int(image.layout.width),
-        Int(sourceY) + Int(height) <= Int(image.layout.height)
+        Int(sourceX) + Int(width) <= image.layout.width,
+        Int(sourceY) + Int(height) <= image.layout.height
       else { throw .invalidParameter }
       let region = try Region(
         x: Int(x), y: Int(y), width: Int(width), height: Int(height), within: surface)
-      surface.isReference = false
+      try surface.prepareWriting()
       let view = try surface.hold()
       defer { surface.pixels.release() }
       let source = unsafe try pixels.hold()
       defer { pixels.release() }
       unsafe copyRegion(
         from: PictureView(of: image.layout, at: source), x: Int(sourceX), y: Int(sourceY), to: view,
-        x: region.x, y: region.y, width: region.width, height: region.height)
+        x: region.x, y: region.y, width: region.width, height: region.height,
+        format: surface.layout.format)
     }
   }
 }
@@ -110,16 +115,16 @@ extension Driver {
   ) throws(DriverError) {
     guard let answer = unsafe answer else { throw .invalidParameter }
     pixels.reuse(
-      type: VAImageBufferType, elementSize: Int(image.layout.data_size), elementCount: 1)
+      type: VAImageBufferType, elementSize: image.layout.byteCount, elementCount: 1)
     pixels.surface = image.surface
     guard let buffer = buffers.insert(pixels) else { throw .allocationFailed }
-    image.layout.buf = buffer
+    image.image.buf = buffer
     guard let id = images.insert(image) else {
       _ = buffers.remove(buffer)
       throw .allocationFailed
     }
-    image.layout.image_id = id
-    unsafe answer.pointee = image.layout
+    image.image.image_id = id
+    unsafe answer.pointee = image.image
   }
 }
 
@@ -131,31 +136,23 @@ extension Surface {
       spare.image.surface = self
       return spare
     }
-    var layout = VAImage()
-    try Self.describe(&layout, width: width, height: height)
     return SpareImage(
       image: DriverImage(layout: layout, surface: self),
       buffer: DriverBuffer(storage: try ByteBlock(byteCount: 1)))
   }
 }
 
-extension PictureView {
-  @unsafe fileprivate init(of layout: VAImage, at base: UnsafeMutableRawPointer) {
-    let base = unsafe base.assumingMemoryBound(to: UInt8.self)
-    unsafe self.init(
-      luma: base + Int(layout.offsets.0), chroma: base + Int(layout.offsets.1),
-      stride: Int(layout.pitches.0))
-  }
-}
-
 private func copyRegion(
   from source: PictureView, x sourceX: Int, y sourceY: Int, to target: PictureView, x: Int, y: Int,
-  width: Int, height: Int
+  width: Int, height: Int, format: SurfaceFormat
 ) {
+  let bytes = format.bytesPerPixel
   for row in 0..<height {
     unsafe memcpy(
-      target.luma(x: x, y: y + row), source.luma(x: sourceX, y: sourceY + row), width)
+      target.luma(x: x * bytes, y: y + row), source.luma(x: sourceX * bytes, y: sourceY + row),
+      width * bytes)
   }
+  guard format == .nv12 else { return }
   let pairs = (width + 1) / 2
   for row in 0..<(height + 1) / 2 {
     unsafe memcpy(

@@ -85,6 +85,12 @@
     zeroCount = 0
   }
 
+  /// cabac_alignment_one_bit, as many as there need to be.
+  mutating func alignWithOnes() {
+    let missing = -pendingCount & 7
+    if missing > 0 { put(1 << UInt32(missing) - 1, bits: missing) }
+  }
+
   mutating func alignWithZeros() {
     let missing = -pendingCount & 7
     if missing > 0 { put(0, bits: missing) }

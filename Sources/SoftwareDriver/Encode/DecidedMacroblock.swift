@@ -32,6 +32,11 @@ struct DecidedMacroblock {
     return pattern
   }
 
+  var isIntra: Bool { if case .inter = prediction { false } else { true } }
+
+  /// Whether the luma DC levels are apart.
+  var hasLumaDC: Bool { if case .intra16x16 = prediction { true } else { false } }
+
   var pattern: Int { lumaPattern | chroma.pattern &<< 4 }
 
   func isSkipped(_ skipMotion: Motion) -> Bool {

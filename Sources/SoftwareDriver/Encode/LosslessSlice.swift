@@ -7,7 +7,7 @@ extension PictureEncoder {
   /// QP that it acts on; a larger QP is refused before.
   func encodeLossless(_ job: borrowing PictureJob, into sink: inout BitSink) {
     hashSource(of: job)
-    beginSlice(of: job)
+    beginSlice(of: job, into: &sink)
     for row in 0..<rows {
       let job = job.around(row: row)
       for column in 0..<columns {
@@ -20,7 +20,7 @@ extension PictureEncoder {
         }
       }
     }
-    if skipRun > 0 { sink.putUE(skipRun) }
+    endSlice(into: &sink)
   }
 
   static let largestLosslessQP = 30

@@ -1,15 +1,15 @@
 internal import CPixelKernels
 
 extension PictureEncoder {
-  /// A CAVLC macroblock of more bits than this is not allowed (clause A.3.1); I_PCM has 384 bytes.
-  private static let largestMacroblockBits = 3200
+  /// A macroblock of more bits than this is not allowed (clause A.3.1); I_PCM has 384 bytes.
+  static let largestMacroblockBits = 3200
 
   /// Slice data of intra, inter and skipped macroblocks, and the deblocked reconstruction.
   func encodeLossy(
     _ job: borrowing PictureJob, plan: inout PicturePlan, into sink: inout BitSink
   ) {
-    beginSlice(of: job)
-    plan.startBits = sink.bitCount
+    beginSlice(of: job, into: &sink)
+    plan.begin(at: bitCount(in: sink))
     for row in 0..<rows {
       let job = job.around(row: row)
       for column in 0..<columns {
@@ -21,7 +21,7 @@ extension PictureEncoder {
       if sink.hasOverflowed { return }
     }
     deblockRow(job.around(row: rows - 1), row: rows - 1)
-    if skipRun > 0 { sink.putUE(skipRun) }
+    endSlice(into: &sink)
   }
 
   private func codeMacroblock(
@@ -30,24 +30,24 @@ extension PictureEncoder {
   ) {
     let index = row &* columns &+ column
     guard let reference = job.reference else {
-      let before = sink.bitCount
+      let before = bitCount(in: sink)
       let qp = plan.qp
       bounded(job, column: column, row: row, into: &sink) { sink in
         codeIntra(job, qp: qp, column: column, row: row, into: &sink)
       }
-      plan.noteChanged(bits: sink.bitCount &- before, detail: details[index])
+      plan.noteChanged(bits: bitCount(in: sink) &- before, detail: details[index])
       job.memory.qualities[index] = UInt8(plan.qp)
       return
     }
     if job.memory.hashes[index] == reference.memory.hashes[index] {
       motionCosts[column] = 0
       codeUnchanged(job, reference, &plan, column: column, row: row, into: &sink)
-    } else if sink.bitCount &- plan.startBits >= plan.hardBits {
+    } else if plan.isFull(at: bitCount(in: sink)) {
       postpone(job, reference, column: column, row: row, into: &sink)
     } else {
-      let before = sink.bitCount
+      let before = bitCount(in: sink)
       codeChanged(job, reference, qp: plan.qp, column: column, row: row, into: &sink)
-      plan.noteChanged(bits: sink.bitCount &- before, detail: details[index])
+      plan.noteChanged(bits: bitCount(in: sink) &- before, detail: details[index])
     }
   }
 
@@ -58,17 +58,19 @@ extension PictureEncoder {
   ) {
     let index = row &* columns &+ column
     var quality = reference.memory.qualities[index]
-    if Int(quality) > plan.stillQP, plan.refinementBits > 0 {
+    if Int(quality) > plan.stillQP, plan.refinementBits > 0,
+      !plan.isFull(at: bitCount(in: sink))
+    {
       let distance = macroblockSSD(job, reference, column: column, row: row)
       if distance > goodEnough(qp: plan.stillQP) {
-        let before = sink.bitCount
+        let before = bitCount(in: sink)
         let qp = plan.stillQP
         bounded(job, column: column, row: row, into: &sink) { sink in
           let decided = decideInter(
             job, reference, motion: .zero, column: column, row: row, qp: qp, set: 0)
           finish(decided, job, column: column, row: row, into: &sink)
         }
-        plan.refinementBits &-= sink.bitCount &- before
+        plan.refinementBits &-= bitCount(in: sink) &- before
         job.memory.qualities[index] = UInt8(qp)
         return
       }
@@ -163,15 +165,12 @@ extension PictureEncoder {
     _ job: borrowing PictureJob, column: Int, row: Int, into sink: inout BitSink,
     _ code: (inout BitSink) -> Void
   ) {
-    let before = sink
-    let run = skipRun
-    let qp = lastQP
+    let start = mark(sink)
+    let before = bitCount(in: sink)
     renewSerial(of: row &* columns &+ column, in: job)
     code(&sink)
-    guard sink.bitCount &- before.bitCount > Self.largestMacroblockBits else { return }
-    sink = before
-    skipRun = run
-    lastQP = qp
+    guard bitCount(in: sink) &- before > Self.largestMacroblockBits else { return }
+    rewind(to: start, &sink)
     codePCM(job, column: column, row: row, into: &sink)
   }
 }

@@ -3,8 +3,9 @@ internal import CPixelKernels
 /// Decisions weighed against each other by what they really cost: squared differences of the
 /// reconstruction, and bits.
 ///
-/// Each is reconstructed in the target and written where it would stand, over the one before. When
-/// the last one is the best, nothing is done again.
+/// Each is reconstructed in the target and written where it would stand, over the one before: in
+/// CAVLC even where CABAC will write it, as that is near enough and much less work. When the last one
+/// is the best, it is not reconstructed again, and in CAVLC not written again.
 struct MacroblockTrial {
   fileprivate(set) var best: DecidedMacroblock?
   fileprivate var cost = Int.max
@@ -33,7 +34,7 @@ extension PictureEncoder {
     let decided = decide(trial.freeSet)
     let before = (skipRun, lastQP)
     var end = sink
-    let coded = write(decided, job, column: column, row: row, into: &end)
+    let coded = writeCAVLC(decided, job, column: column, row: row, into: &end)
     let written = MacroblockTrial.Written(
       sink: end, skipRun: skipRun, lastQP: lastQP, coded: coded)
     (skipRun, lastQP) = before
@@ -55,18 +56,20 @@ extension PictureEncoder {
     into sink: inout BitSink
   ) {
     guard let best = trial.best else { return }
-    if let written = trial.written {
+    if let written = trial.written, !usesCABAC {
       sink = written.sink
       skipRun = written.skipRun
       lastQP = written.lastQP
       remember(best, coded: written.coded, column: column, row: row)
-    } else {
+      return
+    }
+    if trial.written == nil {
       unsafe porthole_copy_macroblock(
         work.kept.pointer(), work.kept.pointer(at: 256), 16,
         job.target.luma(x: column &* 16, y: row &* 16),
         job.target.chroma(x: column &* 8, y: row &* 8), job.target.stride)
-      finish(best, job, column: column, row: row, into: &sink)
     }
+    finish(best, job, column: column, row: row, into: &sink)
   }
 
   private func keep(_ job: borrowing PictureJob, column: Int, row: Int) {

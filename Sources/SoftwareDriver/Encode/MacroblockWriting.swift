@@ -1,5 +1,3 @@
-internal import CPixelKernels
-
 /// coded_block_pattern to codeNum for inter macroblocks (table 9-4), by pattern.
 private let interPatternCodes: [48 of UInt8] = [
   0, 2, 3, 7, 4, 8, 17, 13, 5, 18, 9, 14, 10, 15, 16, 11,
@@ -19,7 +17,7 @@ extension PictureEncoder {
   /// Writes a macroblock. Answers its luma blocks with levels, DC levels of Intra_16x16 aside; nil
   /// where it is counted to the skipped ones instead.
   @discardableResult
-  func write(
+  func writeCAVLC(
     _ decided: DecidedMacroblock, _ job: borrowing PictureJob, column: Int, row: Int,
     into sink: inout BitSink
   ) -> UInt16? {
@@ -37,10 +35,12 @@ extension PictureEncoder {
       sink.putSE(4 &* (Int(motion.x) &- Int(predicted.x)))
       sink.putSE(4 &* (Int(motion.y) &- Int(predicted.y)))
       sink.putUE(Int(interPatternCodes[pattern]))
+      if job.saysTransformSize, decided.lumaPattern != 0 { sink.put(0, bits: 1) }
       if pattern != 0 { putQPDelta(to: decided.qp, into: &sink) }
     case .intra4x4:
       putSkipRun(job, into: &sink)
       putIntraType(0, job, into: &sink)
+      if job.saysTransformSize { sink.put(0, bits: 1) }
       for index in 0..<16 {
         let code = work.modeCodes[16 &* decided.set &+ index]
         if code == Self.likelyModeCode {
@@ -77,27 +77,17 @@ extension PictureEncoder {
     skipRun = 0
   }
 
-  /// mb_qp_delta, modulo 52 (clause 7.4.5).
-  func putQPDelta(to qp: Int, into sink: inout BitSink) {
-    var delta = qp - lastQP
-    if delta > 25 { delta -= 52 }
-    if delta < -26 { delta += 52 }
-    sink.putSE(delta)
-    lastQP = qp
+  private func putQPDelta(to qp: Int, into sink: inout BitSink) {
+    sink.putSE(takeQPDelta(to: qp))
   }
 
   /// DC levels of Intra_16x16, and the blocks of each 8x8 whose bit stands in the pattern. Answers the
   /// blocks with levels, in raster order.
   private func putLuma(_ decided: DecidedMacroblock, into sink: inout BitSink) -> UInt16 {
-    let masks = Workspace.masksPerSet &* decided.set
-    let levels = unsafe UnsafePointer(work.luma.pointer(at: 256 &* decided.set))
-    var first: UInt32 = 0
-    if case .intra16x16 = decided.prediction {
+    var first = 0
+    if decided.hasLumaDC {
       first = 1
-      let block = unsafe ResidualBlock(
-        levels: UnsafePointer(work.lumaDCLevels.pointer(at: 16 &* decided.set)),
-        mask: UInt32(work.masks[masks &+ Workspace.lumaDCMask]), size: 16)
-      put(block, .luma, x: 0, y: 0, into: &sink)
+      put(lumaDCBlock(of: decided), .luma, x: 0, y: 0, into: &sink)
     }
     let pattern = decided.lumaPattern
     var coded: UInt16 = 0
@@ -106,10 +96,7 @@ extension PictureEncoder {
         let x = (quarter & 1) &* 2 &+ (part & 1)
         let y = (quarter & 2) &+ (part &>> 1)
         let index = y &* 4 &+ x
-        let block = unsafe ResidualBlock(
-          levels: levels + (16 &* index &+ Int(first)),
-          mask: UInt32(work.masks[masks &+ index]) &>> first,
-          size: 16 &- Int(first))
+        let block = lumaBlock(index, of: decided, first: first)
         put(block, .luma, x: x, y: y, into: &sink)
         counts.set(.luma, x: x, y: y, to: block.count)
         if block.mask != 0 { coded |= 1 &<< UInt16(index) }
@@ -121,22 +108,17 @@ extension PictureEncoder {
   /// Chroma DC and, with pattern 2, AC levels.
   private func putChroma(_ decided: DecidedMacroblock, into sink: inout BitSink) {
     guard decided.chroma.pattern > 0 else { return }
-    let masks = Workspace.masksPerSet &* decided.set
     for component in 0..<2 {
-      let block = unsafe ResidualBlock(
-        levels: UnsafePointer(
-          work.chromaDCLevels.pointer(at: 8 &* decided.set &+ 4 &* component)),
-        mask: UInt32(work.masks[masks &+ Workspace.chromaDCMasks &+ component]), size: 4)
-      sink.put(block, tokenClass: CodeTables.chromaDCClass, tables: work.codes)
+      sink.put(
+        chromaDCBlock(component, of: decided), tokenClass: CodeTables.chromaDCClass,
+        tables: work.codes)
     }
     guard decided.chroma.pattern == 2 else { return }
     for index in 0..<8 {
       let plane: LevelCounts.Plane = index < 4 ? .cb : .cr
       let x = index & 1
       let y = index &>> 1 & 1
-      let block = unsafe ResidualBlock(
-        levels: UnsafePointer(work.chroma.pointer(at: 128 &* decided.set &+ 16 &* index &+ 1)),
-        mask: UInt32(work.masks[masks &+ Workspace.chromaMasks &+ index]) &>> 1, size: 15)
+      let block = chromaBlock(index, of: decided)
       put(block, plane, x: x, y: y, into: &sink)
       counts.set(plane, x: x, y: y, to: block.count)
     }

@@ -8,9 +8,7 @@ extension PictureEncoder {
     let index = row * columns + column
     renewSerial(of: index, in: job)
     job.memory.qualities[index] = 0
-    putSkipRun(job, into: &sink)
-    putIntraType(25, job, into: &sink)
-    sink.alignWithZeros()
+    beginPCM(job, column: column, row: row, into: &sink)
     for line in 0..<16 {
       let pixels = unsafe UnsafeRawPointer(job.source.luma(x: column * 16, y: row * 16 + line))
       for offset in stride(from: 0, to: 16, by: 4) {

@@ -16,10 +16,15 @@ final class PictureEncoder {
   var scout: MotionScout
   /// The last serial given to a macroblock's pixels.
   var lastSerial: UInt32 = 0
-  /// P_Skip macroblocks that wait to be written as one mb_skip_run.
+  /// P_Skip macroblocks since the last coded one, which CAVLC writes as one mb_skip_run.
   var skipRun = 0
   /// QPY,PRED of the next macroblock.
   var lastQP = 0
+  /// mb_qp_delta of the macroblock before; 0 where it had none.
+  var lastQPDelta = 0
+  var usesCABAC = false
+  var cabac: CABACEncoder
+  let contexts: ContextRows
 
   init(columns: Int, rows: Int) throws(DriverError) {
     let macroblocks = try Table<Macroblock>(count: columns * rows)
@@ -29,6 +34,7 @@ final class PictureEncoder {
     let motionCosts = try Table<Int32>(count: columns)
     let work = try Workspace()
     let scout = try MotionScout()
+    let contexts = try ContextRows(columns: columns)
     self.columns = columns
     self.rows = rows
     self.macroblocks = macroblocks
@@ -38,6 +44,8 @@ final class PictureEncoder {
     self.motionCosts = motionCosts
     self.work = work
     self.scout = scout
+    self.contexts = contexts
+    unsafe cabac = CABACEncoder(states: CABACStates(memory: work.cabac.pointer()))
   }
 
   /// Hashes the source into the target's memory.
@@ -48,13 +56,6 @@ final class PictureEncoder {
         job.source.luma(x: 0, y: row * 16), job.source.chroma(x: 0, y: row * 8),
         job.source.stride, Int32(columns), job.memory.hashes.pointer(at: row * columns))
     }
-  }
-
-  /// Forgets the picture before.
-  func beginSlice(of job: borrowing PictureJob) {
-    motionCosts.clear()
-    skipRun = 0
-    lastQP = job.sliceQP
   }
 
   /// Codes a macroblock as the reference's pixels at the same place.

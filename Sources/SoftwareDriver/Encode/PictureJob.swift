@@ -11,6 +11,10 @@ struct PictureJob {
   /// What the views above are looked through; nil where they show whole pictures.
   let windows: PictureWindows?
   let sliceQP: Int
+  /// CABAC's first states, as `CABACContexts` counts them; nil with CAVLC.
+  let contextKind: Int?
+  /// transform_8x8_mode_flag: macroblocks say that their transform is 4x4.
+  let saysTransformSize: Bool
   let chromaQPOffset: Int
   /// constrained_intra_pred_flag: intra macroblocks predict from intra macroblocks alone.
   let usesConstrainedIntra: Bool

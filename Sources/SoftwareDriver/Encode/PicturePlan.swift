@@ -10,8 +10,8 @@ struct PicturePlan {
   private let limitBits: Int
   /// What the whole picture may take, or the decoder's buffer runs dry.
   let hardBits: Int
-  /// Bits before the slice's data.
-  var startBits = 0
+  /// Where the bits of the whole picture end, less what one macroblock may take.
+  private var endBits = Int.max
   private let largestQP: Int
   /// What there is to code in the picture, and of it so far, with its bits.
   private let load: PictureLoad
@@ -42,6 +42,14 @@ struct PicturePlan {
     self.largestQP = largestQP
     self.load = load
   }
+
+  /// The slice's data begins behind so many bits.
+  mutating func begin(at bits: Int) {
+    if hardBits < .max { endBits = bits + hardBits - PictureEncoder.largestMacroblockBits }
+  }
+
+  /// Whether nothing more may be coded when so many bits are.
+  func isFull(at bits: Int) -> Bool { bits >= endBits }
 
   mutating func noteChanged(bits: Int, detail: Int32) {
     coded.changedCount &+= 1

@@ -34,6 +34,8 @@ final class Workspace {
   /// By QP * 2, plus 1 for inter.
   let quantizers: Table<porthole_quantizer>
   let codes: CodeTables
+  /// The memory of `CABACStates`.
+  let cabac: Table<UInt8>
   let thresholds: DeblockingThresholds
   private let lambdas: Table<Int32>
   private let steps: Table<Int32>
@@ -56,6 +58,7 @@ final class Workspace {
     chromaPrediction = try Table(count: 4 * 128)
     quantizers = try Table(count: 52 * 2)
     codes = try CodeTables()
+    cabac = try Table(count: CABACStates.byteCount)
     thresholds = try DeblockingThresholds()
     lambdas = try Table(count: 52)
     steps = try Table(count: 52)

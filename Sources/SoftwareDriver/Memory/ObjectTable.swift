@@ -41,6 +41,12 @@ struct ObjectTable<Object: AnyObject> {
     return object
   }
 
+  var count: Int { slots.count - free.count }
+
+  func contains(where isWanted: (Object) -> Bool) -> Bool {
+    slots.contains { $0.object.map(isWanted) ?? false }
+  }
+
   private func id(of slot: Int) -> UInt32 {
     kind | slots[slot].generation << 16 | UInt32(slot)
   }

@@ -23,10 +23,12 @@ internal import Glibc
 
   func open(_ surface: Surface) throws(DriverError) {
     self.surface = surface
-    let count = min(rowCount, surface.codedHeight)
+    let layout = surface.layout
+    let count = min(rowCount, layout.rows)
     // One page more, for a row seldom begins where a page does.
-    luma.byteCount = wholePages(count * surface.stride) + pageByteCount
-    chroma.byteCount = wholePages(count / 2 * surface.stride) + pageByteCount
+    luma.byteCount = wholePages(count * layout.stride) + pageByteCount
+    chroma.byteCount = wholePages(count / 2 * layout.stride) + pageByteCount
+    surface.pixels.file.beginAccess()
     do throws(DriverError) {
       try move(to: 0)
     } catch {
@@ -40,6 +42,7 @@ internal import Glibc
     if let base = unsafe chroma.base { unsafe munmap(base, chroma.byteCount) }
     unsafe luma.base = nil
     unsafe chroma.base = nil
+    surface?.pixels.file.endAccess()
     surface = nil
   }
 
@@ -52,24 +55,26 @@ internal import Glibc
         preconditionFailure("what is mapped over a mapping needs no memory")
       }
     }
-    guard let surface, let luma = unsafe luma.base, let chroma = unsafe chroma.base else {
+    guard let layout = surface?.layout, let luma = unsafe luma.base else {
       preconditionFailure("a window is looked through while it is open")
     }
     // Where the planes would begin if all of them were mapped.
-    let lumaStart = unsafe luma - self.luma.offset
-    let chromaStart = unsafe chroma - self.chroma.offset + surface.stride * surface.codedHeight
+    let lumaStart = unsafe luma - self.luma.offset + layout.offset
+    let chromaStart = unsafe (chroma.base ?? luma) - chroma.offset + layout.chromaOffset
     return unsafe PictureView(
       luma: lumaStart.assumingMemoryBound(to: UInt8.self),
-      chroma: chromaStart.assumingMemoryBound(to: UInt8.self), stride: surface.stride)
+      chroma: chromaStart.assumingMemoryBound(to: UInt8.self), stride: layout.stride)
   }
 
   private func move(to first: Int) throws(DriverError) {
     guard let surface else { return }
-    let first = max(0, min(first & ~1, surface.codedHeight - rowCount))
-    try Self.move(&luma, of: surface, to: first * surface.stride)
-    let plane = surface.stride * surface.codedHeight
-    try Self.move(&chroma, of: surface, to: plane + first / 2 * surface.stride)
-    rows = first..<min(first + rowCount, surface.codedHeight)
+    let layout = surface.layout
+    let first = max(0, min(first & ~1, layout.rows - rowCount))
+    try Self.move(&luma, of: surface, to: layout.offset + first * layout.stride)
+    if layout.format == .nv12 {
+      try Self.move(&chroma, of: surface, to: layout.chromaOffset + first / 2 * layout.stride)
+    }
+    rows = first..<min(first + rowCount, layout.rows)
   }
 
   private static func move(

@@ -1,5 +1,4 @@
 internal import CVA
-internal import Glibc
 
 extension Driver {
   /// Checks what was rendered, codes the picture and fills the coded buffer.
@@ -7,8 +6,7 @@ extension Driver {
     let checked = try CheckedPicture(context: context, source: source, in: self)
     try checked.checkAgreement(of: context)
     let buffer = checked.codedBuffer
-    unsafe buffer.segment.pointee = VACodedBufferSegment()
-    unsafe buffer.segment.pointee.buf = buffer.storage.base
+    buffer.segments.clear(buffer.storage)
     checked.reconstruction.isReference = false
     let job = try checked.open(context.windows)
     defer { checked.close(context.windows) }
@@ -18,23 +16,46 @@ extension Driver {
     context.encoder.lastSerial = lastSerial
     defer { lastSerial = context.encoder.lastSerial }
     var meanQP = job.sliceQP
-    switch mode {
+    switch options.mode {
     case .lossless:
       guard job.sliceQP <= PictureEncoder.largestLosslessQP || job.deblocking == nil else {
-        throw .invalidParameter
+        throw .invalidParameter.because("a QP at which lossless pictures would be deblocked")
       }
       context.encoder.encodeLossless(job, into: &sink)
     case .lossy:
       meanQP = context.encodeLossy(job, into: &sink)
     }
-    sink.endUnit()
-    guard !sink.hasOverflowed else {
-      unsafe buffer.segment.pointee.status = UInt32(VA_CODED_BUF_STATUS_SLICE_OVERFLOW_MASK)
-      throw .notEnoughBuffer
+    try finish(checked, sink, meanQP: meanQP)
+  }
+
+  /// Puts what was coded where the client finds it.
+  private func finish(
+    _ checked: CheckedPicture, _ sink: borrowing BitSink, meanQP: Int
+  ) throws(DriverError) {
+    let buffer = checked.codedBuffer
+    var status = UInt32(meanQP)
+    if sink.hasOverflowed || faults.strike("overflow") != nil {
+      status |= UInt32(VA_CODED_BUF_STATUS_SLICE_OVERFLOW_MASK)
     }
-    unsafe buffer.segment.pointee.size = UInt32(sink.byteCount)
-    unsafe buffer.segment.pointee.status = UInt32(meanQP)
+    if faults.strike("bad-bitstream") != nil { status |= UInt32(VA_CODED_BUF_STATUS_BAD_BITSTREAM) }
+    if personality.splitsSegments {
+      buffer.segments.putUnits(sink.byteCount, of: buffer.storage, status: status)
+    } else {
+      buffer.segments.put(sink.byteCount, of: buffer.storage, status: status)
+    }
+    guard !sink.hasOverflowed else {
+      if personality.overflowsByStatus { return }
+      throw .notEnoughBuffer.because("a coded buffer that is too small")
+    }
     checked.reconstruction.isReference = true
+    checked.reconstruction.frameNum = UInt32(checked.picture.frame_num)
+    try reconstructions?.append(
+      checked.reconstruction, width: checked.displayWidth, height: checked.displayHeight)
+    guard options.delayNanoseconds > 0 else { return }
+    let readyAt = steadyNanoseconds() + options.delayNanoseconds
+    buffer.readyAt = readyAt
+    checked.source.readyAt = readyAt
+    checked.reconstruction.readyAt = readyAt
   }
 }
 
@@ -44,10 +65,12 @@ extension EncodeContext {
     encoder.hashSource(of: job)
     let load = encoder.measureLoad(of: job)
     encoder.scoutMotion(job, load)
-    guard config.rateControl != UInt32(VA_RC_CQP), rateControl.current.peakBitsPerSecond > 0 else {
-      var plan = PicturePlan(constantQP: job.sliceQP)
+    let isConstant = config.rateControl & UInt32(VA_RC_CQP | VA_RC_ICQ) != 0
+    guard !isConstant, rateControl.current.peakBitsPerSecond > 0 else {
+      let qp = constantQP ?? job.sliceQP
+      var plan = PicturePlan(constantQP: qp)
       encoder.encodeLossy(job, plan: &plan, into: &sink)
-      return job.sliceQP
+      return qp
     }
     let isIntra = job.reference == nil
     let headers = sink
@@ -70,11 +93,4 @@ extension EncodeContext {
       isIntra: isIntra)
     return Int(plan.meanQP.rounded())
   }
-}
-
-/// The monotonic clock, in nanoseconds.
-private func steadyNanoseconds() -> UInt64 {
-  var now = timespec()
-  unsafe clock_gettime(CLOCK_MONOTONIC, &now)
-  return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
 }

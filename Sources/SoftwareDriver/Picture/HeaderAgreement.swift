@@ -17,11 +17,13 @@ extension CheckedPicture {
       } catch {
         // Syntax beyond our own, such as ffmpeg's memory management operations, cannot be compared.
         if case .unsupported = error { continue }
-        throw .invalidParameter
+        throw .invalidParameter.because("a packed header that contradicts the parameters")
       }
     }
     // Whoever brings one of the two brings the other.
-    guard sets.isEmpty || !isIDR || sets == [.sequence, .picture] else { throw .invalidParameter }
+    guard sets.isEmpty || !isIDR || sets == [.sequence, .picture] else {
+      throw .invalidParameter.because("a packed SPS without its PPS, or the other way round")
+    }
   }
 
   /// Every SPS and PPS in the header's bytes; other NAL units are the client's own affair.
@@ -52,7 +54,8 @@ extension CheckedPicture {
     guard brought.id == known.id, brought.widthInMacroblocks == known.widthInMacroblocks,
       brought.heightInMacroblocks == known.heightInMacroblocks,
       brought.log2MaxFrameNum == known.log2MaxFrameNum, brought.pictureOrder == known.pictureOrder,
-      brought.maxRefFrameCount >= 1
+      brought.maxRefFrameCount >= 1, brought.levelIDC == known.levelIDC,
+      brought.cropRight == known.cropRight, brought.cropBottom == known.cropBottom
     else { throw .invalid("packed sequence parameter set") }
   }
 
@@ -83,14 +86,25 @@ extension CheckedPicture {
     let brought = try SliceHeader(
       from: &bits, nal: nal, sequence: sequenceParameterSet, picture: pictureParameterSet)
     let known = sliceHeader
-    guard bits.remaining == 0, brought.firstMacroblock == 0, brought.type == known.type,
+    guard try isEnd(&bits), brought.firstMacroblock == 0, brought.type == known.type,
       brought.parameterSetID == known.parameterSetID, brought.frameNum == known.frameNum,
-      brought.qpDelta == known.qpDelta, brought.orderLSB == known.orderLSB,
+      brought.qpDelta == known.qpDelta, brought.cabacInitIDC == known.cabacInitIDC,
+      brought.orderLSB == known.orderLSB,
       nal.type != .sliceIDR || brought.idrPictureID == known.idrPictureID,
       (brought.refCountL0 ?? pictureParameterSet.defaultRefCountL0) == 1 || reference == nil,
       brought.disableDeblocking == known.disableDeblocking,
       brought.alphaOffsetDiv2 == known.alphaOffsetDiv2,
       brought.betaOffsetDiv2 == known.betaOffsetDiv2
     else { throw .invalid("packed slice header") }
+  }
+
+  /// Whether a slice header ends here; clients may count the ones that align CABAC's data to it.
+  private func isEnd(_ bits: inout BitReader) throws(BitstreamError) -> Bool {
+    let count = bits.remaining
+    guard count > 0 else { return true }
+    guard pictureParameterSet.usesCABAC, count < 8, (bits.position + count) & 7 == 0 else {
+      return false
+    }
+    return try bits.read(bits: count) == 1 << UInt32(count) - 1
   }
 }

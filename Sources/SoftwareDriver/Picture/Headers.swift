@@ -7,16 +7,21 @@ extension CheckedPicture {
   func writeHeaders(of context: EncodeContext, into sink: inout BitSink) throws(DriverError) {
     let headers = context.request.headers
     let promised = context.config.promisedHeaders
+    let style = context.config.personality.headers
     if isIDR, !headers.kinds.contains(.sequence) {
-      guard !promised.contains(.sequence) else { throw .invalidParameter }
-      writeParameterSets(into: &sink)
+      guard !promised.contains(.sequence) else {
+        throw .invalidParameter.because("packed parameter sets were promised and are missing")
+      }
+      writeParameterSets(in: style, into: &sink)
     }
     headers.writeUnits(into: &sink)
     if let header = headers.headers.last(where: { $0.kind == .slice }) {
       headers.writeSliceHeader(header, through: &context.unescaped, into: &sink)
     } else {
-      guard !promised.contains(.slice) else { throw .invalidParameter }
-      writeSliceHeader(through: &context.headerBits, into: &sink)
+      guard !promised.contains(.slice) else {
+        throw .invalidParameter.because("a packed slice header was promised and is missing")
+      }
+      writeSliceHeader(in: style, through: &context.headerBits, into: &sink)
     }
   }
 
@@ -26,25 +31,35 @@ extension CheckedPicture {
     return NALUnitHeader(type: isIDR ? .sliceIDR : .slice, refIDC: isIDR ? max(1, refIDC) : refIDC)
   }
 
-  private func writeParameterSets(into sink: inout BitSink) {
-    let units: [(NALUnitType, [UInt8])] = [
-      (.sequenceParameterSet, sequenceParameterSet.rbsp()),
-      (.pictureParameterSet, pictureParameterSet.rbsp()),
-    ]
-    for (type, rbsp) in units {
+  private func writeParameterSets(in style: Personality.HeaderStyle, into sink: inout BitSink) {
+    let sets =
+      style == .mesa22
+      ? (mesaSequenceParameterSet.rbsp(), mesaPictureParameterSet.rbsp())
+      : (sequenceParameterSet.rbsp(), pictureParameterSet.rbsp())
+    for (type, rbsp) in [(.sequenceParameterSet, sets.0), (.pictureParameterSet, sets.1)]
+      as [(NALUnitType, [UInt8])]
+    {
       sink.beginUnit(header: NALUnitHeader(type: type, refIDC: 3).byte)
       for byte in rbsp { sink.put(UInt32(byte), bits: 8) }
       sink.flushUnit()
     }
   }
 
-  private func writeSliceHeader(through bits: inout BitWriter, into sink: inout BitSink) {
+  private func writeSliceHeader(
+    in style: Personality.HeaderStyle, through bits: inout BitWriter, into sink: inout BitSink
+  ) {
     bits.reset()
-    sliceHeader.write(
-      to: &bits, nal: unitHeader, sequence: sequenceParameterSet, picture: pictureParameterSet)
+    if style == .mesa22 {
+      mesaSliceHeader.write(
+        to: &bits, nal: unitHeader, sequence: mesaSequenceParameterSet,
+        picture: mesaPictureParameterSet)
+    } else {
+      sliceHeader.write(
+        to: &bits, nal: unitHeader, sequence: sequenceParameterSet, picture: pictureParameterSet)
+    }
     let bitCount = bits.bitCount
     bits.alignWithZeros()
-    sink.beginUnit(header: unitHeader.byte)
+    sink.beginUnit(header: style == .needsSlice ? 0 : unitHeader.byte)
     sink.put(bits.bytes, bitCount: bitCount)
   }
 
@@ -57,6 +72,7 @@ extension CheckedPicture {
     header.idrPictureID = UInt32(slice.idr_pic_id)
     header.orderLSB = UInt32(slice.pic_order_cnt_lsb)
     header.refCountL0 = reference != nil && slice.num_ref_idx_active_override_flag == 1 ? 1 : nil
+    header.cabacInitIDC = reference == nil ? 0 : UInt32(slice.cabac_init_idc)
     header.disableDeblocking = UInt32(slice.disable_deblocking_filter_idc)
     header.alphaOffsetDiv2 = Int32(slice.slice_alpha_c0_offset_div2)
     header.betaOffsetDiv2 = Int32(slice.slice_beta_offset_div2)
@@ -67,7 +83,8 @@ extension CheckedPicture {
   var sequenceParameterSet: SequenceParameterSet {
     let fields = unsafe sequence.seq_fields.bits
     var set = SequenceParameterSet(
-      profileIDC: 66, constraintFlags: 0xc0, levelIDC: sequence.level_idc,
+      profileIDC: profile.idc, constraintFlags: profile.constraintFlags,
+      levelIDC: sequence.level_idc,
       log2MaxFrameNum: fields.log2_max_frame_num_minus4 + 4,
       pictureOrder: fields.pic_order_cnt_type == 0
         ? .lsb(log2Max: fields.log2_max_pic_order_cnt_lsb_minus4 + 4) : .decodingOrder,
@@ -103,6 +120,8 @@ extension CheckedPicture {
     set.chromaQPOffset = Int32(picture.chroma_qp_index_offset)
     set.hasDeblockingControl = fields.deblocking_filter_control_present_flag == 1
     set.usesConstrainedIntra = fields.constrained_intra_pred_flag == 1
+    set.usesCABAC = fields.entropy_coding_mode_flag == 1
+    set.uses8x8Transform = fields.transform_8x8_mode_flag == 1
     set.hasRedundantPictures = fields.redundant_pic_cnt_present_flag == 1
     return set
   }

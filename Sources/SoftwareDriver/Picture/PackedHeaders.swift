@@ -31,24 +31,35 @@ struct PackedHeaders {
   /// True while parameters wait for their data.
   var isIncomplete: Bool { announced != nil }
 
-  mutating func announce(_ parameters: VAEncPackedHeaderParameterBuffer) throws(DriverError) {
-    guard announced == nil else { throw .invalidParameter }
+  mutating func announce(
+    _ parameters: VAEncPackedHeaderParameterBuffer, offered: PackedHeaderKinds
+  ) throws(DriverError) {
+    guard announced == nil else {
+      throw .invalidParameter.because("a packed header's parameters without its data")
+    }
+    guard offered.contains(try Self.kind(of: parameters.type)) else {
+      throw .invalidParameter.because("a packed header of a kind that is not offered")
+    }
     announced = parameters
   }
 
   /// Takes the data of the header announced before; refuses data nobody announced.
   mutating func append(_ data: UnsafeRawBufferPointer) throws(DriverError) {
-    guard let parameters = announced else { throw .invalidParameter }
+    guard let parameters = announced else {
+      throw .invalidParameter.because("a packed header's data without its parameters")
+    }
     announced = nil
     let bitCount = Int(parameters.bit_length)
     let byteCount = (bitCount + 7) / 8
     // A start code of three or four bytes, the NAL unit byte and one bit are the least.
     guard byteCount > 4, byteCount <= data.count,
       bytes.count + byteCount <= Self.largestBytes
-    else { throw .invalidParameter }
+    else { throw .invalidParameter.because("a packed header's bit_length beyond its data") }
     let range = bytes.count..<bytes.count + byteCount
     unsafe bytes.append(contentsOf: data[..<byteCount])
-    guard Self.startCodeLength(in: bytes, at: range) != nil else { throw .invalidParameter }
+    guard Self.startCodeLength(in: bytes, at: range) != nil else {
+      throw .invalidParameter.because("a packed header without a start code")
+    }
     let kind = try Self.kind(of: parameters.type)
     let isEscaped = parameters.has_emulation_bytes != 0
     // ffmpeg puts an access unit delimiter before the slice, into the same buffer.

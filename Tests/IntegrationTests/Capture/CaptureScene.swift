@@ -1,3 +1,5 @@
+import CaptureSupport
+import Pixels
 import Posix
 import TestSupport
 
@@ -12,6 +14,9 @@ final class CaptureScene {
     let height: Int
     let pts: Int64
     let damage: Rectangle?
+    let orientation: Orientation
+    /// nil when it does not lie in a dma-buf.
+    let modifier: UInt64?
     /// The first pixel of each row.
     let column: [UInt32]
   }
@@ -23,7 +28,7 @@ final class CaptureScene {
   /// Whether the next frame goes into `kept`, instead of being looked at.
   var keepsFrame = false
   private(set) var kept: Frame?
-  private var source: (any ScreenSource)?
+  private(set) var source: (any ScreenSource)?
 
   init() throws { loop = try Loop() }
 
@@ -35,17 +40,18 @@ final class CaptureScene {
   }
 
   /// Starts a source for the daemon's node once the daemon shows it.
-  func start(node: String, of daemon: PipeWireDaemon) throws {
+  func start(node: String, of daemon: PipeWireDaemon, modifiers: [UInt64] = []) throws {
     let watcher = try Connection(loop: loop, fd: daemon.connect())
     try run(until: "node \(node)") { watcher.nodes.contains { $0.name == node } }
-    try startAtOnce(node: node, of: daemon)
+    try startAtOnce(node: node, of: daemon, modifiers: modifiers)
   }
 
   /// Starts it whether the node is there or not.
-  func startAtOnce(node: String, of daemon: PipeWireDaemon) throws {
+  func startAtOnce(node: String, of daemon: PipeWireDaemon, modifiers: [UInt64] = []) throws {
     let remote = try daemon.connect()
     let made = PipeWireSource(
-      loop: loop, slot: slot, target: .nameOrSerial(node), remote: remote, frameRate: 30
+      loop: loop, slot: slot, target: .nameOrSerial(node), remote: remote, frameRate: 30,
+      modifiers: modifiers
     ) { [unowned self] event in events.append(event) }
     source = made
     made.start()
@@ -107,6 +113,6 @@ final class CaptureScene {
     seen.append(
       Seen(
         width: frame.width, height: frame.height, pts: frame.pts, damage: frame.damage,
-        column: column))
+        orientation: frame.orientation, modifier: frame.dmaBuf?.buffer.modifier, column: column))
   }
 }

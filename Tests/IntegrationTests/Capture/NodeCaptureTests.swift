@@ -1,5 +1,6 @@
-import CPipeWire
+import CaptureSupport
 import Glibc
+import Pixels
 import Posix
 import TestSupport
 import Testing
@@ -65,6 +66,20 @@ import Testing
     }
   }
 
+  // One that insisted on more than eight used to find no agreement.
+  @Test(arguments: [(2...16, 3), (10...64, 8), (16...16, 16)])
+  func `a producer is asked for three buffers, and may insist on sixteen`(
+    may: ClosedRange<Int32>, has: Int
+  ) throws {
+    try withScreen(buffers: may) { scene, screen, _ in
+      try scene.run(until: "forty frames", step: { screen.present(.init()) }) {
+        scene.seen.count >= 40
+      }
+      #expect(screen.bufferCount == has)
+      #expect(scene.counts.rejected == 0)
+    }
+  }
+
   @Test func `a new size is announced and captured, and a frame of the old one stays readable`()
     throws
   {
@@ -103,10 +118,10 @@ import Testing
       let daemon = try PipeWireDaemon(in: directory)
       let scene = try CaptureScene()
       let camera = try ScreenProducer(
-        loop: scene.loop.raw, remote: daemon.connect(), name: "test-camera", role: "Camera",
+        loop: scene.loop, remote: daemon.connect(), name: "test-camera", role: "Camera",
         width: 640, height: 480)
       var screen: ScreenProducer? = try ScreenProducer(
-        loop: scene.loop.raw, remote: daemon.connect(), name: "test-screen", role: "Screen",
+        loop: scene.loop, remote: daemon.connect(), name: "test-screen", role: "Screen",
         width: 320, height: 200)
       try scene.start(node: "test-screen", of: daemon)
       let present = {
@@ -132,10 +147,10 @@ import Testing
       let daemon = try PipeWireDaemon(in: directory)
       let scene = try CaptureScene()
       let camera = try ScreenProducer(
-        loop: scene.loop.raw, remote: daemon.connect(), name: "test-camera", role: "Camera",
+        loop: scene.loop, remote: daemon.connect(), name: "test-camera", role: "Camera",
         width: 640, height: 480)
       var screen: ScreenProducer? = try ScreenProducer(
-        loop: scene.loop.raw, remote: daemon.connect(), name: "test-screen", role: "Screen",
+        loop: scene.loop, remote: daemon.connect(), name: "test-screen", role: "Screen",
         width: 320, height: 200)
       let connection = try Connection(loop: scene.loop, fd: daemon.connect())
       // The daemon has named nodes of its own.
@@ -186,7 +201,7 @@ import Testing
       let daemon = try PipeWireDaemon(in: directory)
       let scene = try CaptureScene()
       let screen = try ScreenProducer(
-        loop: scene.loop.raw, remote: daemon.connect(), name: "test-screen", role: "Screen",
+        loop: scene.loop, remote: daemon.connect(), name: "test-screen", role: "Screen",
         width: 320, height: 200)
       try scene.start(node: "test-screen", of: daemon)
       try scene.run(until: "a frame", step: { screen.present(.init()) }) { !scene.seen.isEmpty }
@@ -219,7 +234,7 @@ import Testing
         for round in 0..<20 {
           if round == 2 { before = openDescriptors() }
           let screen = try ScreenProducer(
-            loop: scene.loop.raw, remote: daemon.connect(), name: "screen-\(round)", role: "Screen",
+            loop: scene.loop, remote: daemon.connect(), name: "screen-\(round)", role: "Screen",
             width: 320, height: 200)
           try scene.start(node: "screen-\(round)", of: daemon)
           let count = scene.seen.count
@@ -234,16 +249,53 @@ import Testing
     }
   }
 
-  private func withScreen(_ body: (CaptureScene, ScreenProducer, PipeWireDaemon) throws -> Void)
+  @Test func `what a picture says of its turn is undone`() throws {
+    try withScreen { scene, screen, _ in
+      for transformation in UInt32(0)..<8 {
+        let wanted = Orientation(undoing: transformation)
+        try scene.run(
+          until: "a turned frame", step: { screen.present(.init(transformation: transformation)) }
+        ) { scene.seen.last?.orientation == wanted }
+      }
+    }
+  }
+
+  @Test func `a modifier that cannot be read is dropped, down to memory that anyone can map`()
     throws
   {
+    let tiled: UInt64 = 1 << 56 | 1
+    try withScreen(offering: [tiled, 0], asking: [tiled, 0]) { scene, screen, _ in
+      for (number, modifier) in [tiled, 0, nil].enumerated() {
+        let color = UInt32(number + 1) << 24
+        try scene.run(until: "a frame", step: { screen.present(.init(color: color)) }) {
+          guard let last = scene.seen.last, last.modifier == modifier else { return false }
+          return last.column == (0..<200).map { color + UInt32($0 << 12) }
+        }
+        scene.source?.dropModifier(modifier)
+      }
+      #expect(scene.end == nil)
+      #expect(scene.sizes == [[320, 200]])
+    }
+  }
+
+  @Test func `a producer without dma-bufs gives memory that anyone can map`() throws {
+    try withScreen(offering: [], asking: [0]) { scene, screen, _ in
+      try scene.run(until: "a frame", step: { screen.present(.init()) }) { !scene.seen.isEmpty }
+      #expect(scene.seen[0].modifier == nil)
+    }
+  }
+
+  private func withScreen(
+    buffers: ClosedRange<Int32> = 2...16, offering: [UInt64] = [], asking: [UInt64] = [],
+    _ body: (CaptureScene, ScreenProducer, PipeWireDaemon) throws -> Void
+  ) throws {
     try withTestDirectory { directory in
       let daemon = try PipeWireDaemon(in: directory)
       let scene = try CaptureScene()
       let screen = try ScreenProducer(
-        loop: scene.loop.raw, remote: daemon.connect(), name: "test-screen", role: "Screen",
-        width: 320, height: 200)
-      try scene.start(node: "test-screen", of: daemon)
+        loop: scene.loop, remote: daemon.connect(), name: "test-screen", role: "Screen",
+        width: 320, height: 200, bufferCounts: buffers, modifiers: offering)
+      try scene.start(node: "test-screen", of: daemon, modifiers: asking)
       try body(scene, screen, daemon)
       scene.stop()
     }

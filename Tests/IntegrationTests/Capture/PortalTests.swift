@@ -1,3 +1,4 @@
+import CaptureSupport
 import Glibc
 import Report
 import TestSupport

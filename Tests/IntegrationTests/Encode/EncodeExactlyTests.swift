@@ -77,7 +77,7 @@ struct EncodeExactlyTests {
         return text.contains("does not fit")
       }
       let small = try DrawnFrames(width: 320, height: 192)
-      try encoder.reconfigure(width: 320, height: 192)
+      try encoder.reconfigure(for: FrameShape(width: 320, height: 192), isHalved: false)
       try encoder.load(small.frame())
       #expect(try encoder.encode(keyframe: false, pts: 1).isKeyframe)
     }

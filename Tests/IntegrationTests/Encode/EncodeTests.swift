@@ -44,7 +44,8 @@ struct EncodeTests {
     let encoder = try softwareEncoder(width: 160, height: 96)
     for frames in [small, large, small] {
       frames.draw { x, y in color(x, y, 7) }
-      try encoder.reconfigure(width: frames.width, height: frames.height)
+      try encoder.reconfigure(
+        for: FrameShape(width: frames.width, height: frames.height), isHalved: false)
       try encoder.load(frames.frame())
       let unit = try encoder.encode(keyframe: false, pts: 0)
       #expect(unit.isKeyframe)
@@ -66,7 +67,7 @@ struct EncodeTests {
     // Constant over each four pixels that become one.
     frames.draw { x, y in color(x / 2, y / 2, 7) }
     let encoder = try softwareEncoder(width: width, height: height)
-    try encoder.reconfigure(width: width, height: height, isHalved: true)
+    try encoder.reconfigure(for: FrameShape(width: width, height: height), isHalved: true)
     try encoder.load(frames.frame())
     let unit = try encoder.encode(keyframe: false, pts: 0)
     #expect(encoder.stream.displayWidth == (width / 2 + 1) / 2 * 2)
@@ -80,10 +81,13 @@ struct EncodeTests {
     #expect(signalToNoise(decoded.pictures[0], ideal) > 30)
   }
 
-  @Test("pictures past the end of frame_num decode")
-  func manyPictures() throws {
+  @Test(
+    "pictures past the end of frame_num decode, in each profile",
+    arguments: [(nil, "42C0"), (.main, "4D40"), (.high, "6400")] as [(Profile?, String)])
+  func manyPictures(profile: Profile?, codec: String) throws {
     let frames = try DrawnFrames(width: 64, height: 48)
-    let encoder = try softwareEncoder(width: 64, height: 48)
+    let encoder = try softwareEncoder(width: 64, height: 48, profile: profile)
+    #expect(encoder.stream.codec.hasPrefix("avc1." + codec))
     var stream: [UInt8] = []
     for number in 0..<600 {
       frames.draw { x, y in color(x, y, number) }
@@ -145,7 +149,8 @@ struct EncodeTests {
   @Test("a bit rate above the level's brings a keyframe of a higher level, a lower one nothing")
   func bitrateAboveLevel() throws {
     let frames = try DrawnFrames(width: 320, height: 192)
-    let encoder = try softwareEncoder(width: 320, height: 192)
+    let encoder = try softwareEncoder(
+      width: 320, height: 192, profile: .constrainedBaseline)
     try encoder.load(frames.frame())
     _ = try encoder.encode(keyframe: false, pts: 0)
     let codec = encoder.stream.codec

@@ -4,11 +4,14 @@ import VAAPI
 @testable import CaptureAgent
 
 /// An encoder on real libva with the software driver. Its bit rate is more than it needs.
-func softwareEncoder(width: Int, height: Int) throws -> VAAPIEncoder {
+func softwareEncoder(
+  width: Int, height: Int, profile: Profile? = nil, colour: Colour = .bt709,
+  wish: PictureWish = PictureWish()
+) throws -> VAAPIEncoder {
   try VAAPIEncoder(
     configuration: EncoderConfiguration(
-      width: width, height: height, bitsPerSecond: 50_000_000, display: .none,
-      driverFolder: builtProducts))
+      width: width, height: height, bitsPerSecond: 50_000_000, profile: profile, colour: colour,
+      display: .none, driverFolder: builtProducts, wish: wish))
 }
 
 /// Where the build puts the driver's module, and this test.

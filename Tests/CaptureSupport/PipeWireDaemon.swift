@@ -1,15 +1,17 @@
 import Glibc
-import Posix
-import TestSupport
+package import Posix
+package import TestSupport
 
 /// A PipeWire daemon of one test with its session manager, gone with the value.
-final class PipeWireDaemon {
-  let daemon: ProcessRun
+package final class PipeWireDaemon {
+  package let daemon: ProcessRun
+  /// What a program needs to find it.
+  package let environment: [String: String]
   private let bus: ProcessRun
   private let sessionManager: ProcessRun
   private let socketPath: String
 
-  init(in directory: TestDirectory) throws {
+  package init(in directory: TestDirectory) throws {
     // A bus that starts nothing by itself; the session manager does not run without one.
     let configuration = """
       <busconfig><type>session</type><listen>unix:path=\(directory.file("bus"))</listen>
@@ -20,7 +22,7 @@ final class PipeWireDaemon {
     bus = try ProcessRun(
       "dbus-daemon", ["--config-file=\(directory.file("bus.conf"))", "--nofork", "--nopidfile"],
       in: directory)
-    let environment = [
+    environment = [
       "XDG_RUNTIME_DIR": directory.path, "XDG_STATE_HOME": directory.file("state"),
       "XDG_CONFIG_HOME": directory.file("config"), "PIPEWIRE_RUNTIME_DIR": "",
       "PIPEWIRE_REMOTE": "", "DISPLAY": "",
@@ -35,7 +37,7 @@ final class PipeWireDaemon {
   }
 
   /// A connection for a client, as the portal hands one out.
-  func connect() throws -> OwnedFD {
+  package func connect() throws -> OwnedFD {
     let socket = OwnedFD(
       try check(Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0), "socket"))
     var address = sockaddr_un()
@@ -52,7 +54,7 @@ final class PipeWireDaemon {
   }
 }
 
-func write(_ text: String, to path: String) throws {
+package func write(_ text: String, to path: String) throws {
   let file = OwnedFD(try check(open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600), "open"))
   try check(
     Array(text.utf8).withUnsafeBytes { Glibc.write(file.raw, $0.baseAddress, $0.count) }, "write")

@@ -1,47 +1,78 @@
 import CLinux
 import CPipeWire
 import Glibc
-import PipeWire
-import Posix
+package import Posix
+
+@testable package import PipeWire
 
 /// A compositor's half of a screencast: a PipeWire node that hands out memfds, as the real ones do.
 /// What it says of a picture is the test's to choose.
-final class ScreenProducer {
+package final class ScreenProducer {
   /// What goes beside the pixels.
-  struct Picture {
-    var color: UInt32 = 0
-    var offset: UInt32 = 0
-    var stride: Int32?
-    var size: UInt32?
-    var chunkFlags: Int32 = 0
-    var crop: Rectangle?
-    var damage: [Rectangle] = []
+  package struct Picture: Sendable {
+    package var color: UInt32
+    package var offset: UInt32
+    package var stride: Int32?
+    package var size: UInt32?
+    package var chunkFlags: Int32
+    package var crop: Rectangle?
+    package var damage: [Rectangle]
+    /// So many rows are drawn, the rest stay as they are in the buffer; nil: all.
+    package var rows: Int?
+    /// `SPA_META_TRANSFORMATION_*`.
+    package var transformation: UInt32
+
+    package init(
+      color: UInt32 = 0, offset: UInt32 = 0, stride: Int32? = nil, size: UInt32? = nil,
+      chunkFlags: Int32 = 0, crop: Rectangle? = nil, damage: [Rectangle] = [], rows: Int? = nil,
+      transformation: UInt32 = 0
+    ) {
+      self.color = color
+      self.offset = offset
+      self.stride = stride
+      self.size = size
+      self.chunkFlags = chunkFlags
+      self.crop = crop
+      self.damage = damage
+      self.rows = rows
+      self.transformation = transformation
+    }
   }
 
   /// Bytes at the end of each row that are no pixels.
-  static let rowGap = 64
+  package static let rowGap = 64
   /// Bytes before the first row that are no pixels.
-  static let headGap = 128
+  package static let headGap = 128
 
-  let name: String
+  package let name: String
   private let context: OpaquePointer
   private let core: OpaquePointer
   private let stream: OpaquePointer
   private let events = UnsafeMutablePointer<pw_stream_events>.allocate(capacity: 1)
   private let hook = UnsafeMutablePointer<spa_hook>.allocate(capacity: 1)
+  private let bufferCounts: ClosedRange<Int32>
   private var width: Int
   private var height: Int
-  private(set) var isStreaming = false
+  /// Of the dma-bufs that it offers; memfds stand in for them.
+  private let modifiers: [UInt64]
+  /// Whether dma-bufs were agreed on.
+  private var usesDMABufs = false
+  package private(set) var isStreaming = false
+  package private(set) var bufferCount = 0
 
-  /// `loop` is a `pw_loop` that the test runs.
-  init(
-    loop: UnsafeMutablePointer<pw_loop>, remote: consuming OwnedFD, name: String, role: String,
-    width: Int, height: Int
+  /// The test runs the loop. The consumer may have so many buffers as `bufferCounts` says; one number
+  /// is insisted on.
+  package init(
+    loop: Loop, remote: consuming OwnedFD, name: String, role: String, width: Int, height: Int,
+    bufferCounts: ClosedRange<Int32> = 2...16,
+    modifiers: [UInt64] = []
   ) throws {
     self.name = name
+    self.bufferCounts = bufferCounts
     self.width = width
     self.height = height
-    context = pw_context_new(loop, nil, 0)
+    self.modifiers = modifiers
+    context = pw_context_new(loop.raw, nil, 0)
     core = pw_context_connect_fd(context, remote.release(), nil, 0)
     let properties = pw_properties_new_string("")
     for (key, value) in [
@@ -52,12 +83,11 @@ final class ScreenProducer {
     events.initialize(to: Self.events)
     pw_stream_add_listener(stream, hook, events, Unmanaged.passUnretained(self).toOpaque())
     let flags = PW_STREAM_FLAG_DRIVER.rawValue | PW_STREAM_FLAG_ALLOC_BUFFERS.rawValue
-    try withFormat { format in
-      var format = format
+    try withFormats { formats, count in
       try check(
         pw_stream_connect(
-          stream, SPA_DIRECTION_OUTPUT, UInt32.max, pw_stream_flags(rawValue: flags), &format, 1),
-        "pw_stream_connect")
+          stream, SPA_DIRECTION_OUTPUT, UInt32.max, pw_stream_flags(rawValue: flags), formats,
+          count), "pw_stream_connect")
     }
   }
 
@@ -73,24 +103,23 @@ final class ScreenProducer {
   }
 
   /// Offers another size, as a compositor does whose output changed.
-  func resize(width: Int, height: Int) throws {
+  package func resize(width: Int, height: Int) throws {
     self.width = width
     self.height = height
-    try withFormat { format in
-      var format = format
-      try check(pw_stream_update_params(stream, &format, 1), "pw_stream_update_params")
+    try withFormats { formats, count in
+      try check(pw_stream_update_params(stream, formats, count), "pw_stream_update_params")
     }
   }
 
   /// Sends one picture, if the consumer left a buffer for it.
   @discardableResult
-  func present(_ picture: Picture) -> Bool {
+  package func present(_ picture: Picture) -> Bool {
     guard isStreaming, let buffer = pw_stream_dequeue_buffer(stream) else { return false }
     let data = buffer.pointee.buffer.pointee.datas
     let pixels = data![0].data!
     let stride = width * 4 + Self.rowGap
-    memset(pixels, 0xee, Int(data![0].maxsize))
-    for y in 0..<height {
+    if picture.rows == nil { memset(pixels, 0xee, Int(data![0].maxsize)) }
+    for y in 0..<min(height, picture.rows ?? height) {
       let row = (pixels + Self.headGap + y * stride).assumingMemoryBound(to: UInt32.self)
       for x in 0..<width { row[x] = picture.color &+ UInt32(y << 12 | x) }
     }
@@ -112,6 +141,11 @@ final class ScreenProducer {
       crop.pointee.region = spa_region(
         picture.crop ?? Rectangle(x: 0, y: 0, width: width, height: height))
     }
+    if let transform = meta(
+      SPA_META_VideoTransform, of: buffer, as: spa_meta_videotransform.self)
+    {
+      transform.pointee.transform = picture.transformation
+    }
     if let damage = meta(SPA_META_VideoDamage, of: buffer, as: spa_meta_region.self) {
       for (index, region) in picture.damage.enumerated() {
         damage[index].region = spa_region(region)
@@ -120,15 +154,31 @@ final class ScreenProducer {
     }
   }
 
-  private func withFormat(_ body: (UnsafePointer<spa_pod>?) throws -> Void) throws {
-    try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { space in
+  /// One for each modifier, then one for memory that anyone can map.
+  private func withFormats(
+    _ body: (UnsafeMutablePointer<UnsafePointer<spa_pod>?>, UInt32) throws -> Void
+  ) throws {
+    try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4096) { space in
       var builder = spa_pod_builder()
       spa_pod_builder_init(&builder, space.baseAddress, UInt32(space.count))
       var info = spa_video_info_raw()
       info.format = SPA_VIDEO_FORMAT_BGRx
       info.size = spa_rectangle(width: UInt32(width), height: UInt32(height))
       info.framerate = spa_fraction(num: 30, denom: 1)
-      try body(spa_format_video_raw_build(&builder, SPA_PARAM_EnumFormat.rawValue, &info))
+      var formats: [UnsafePointer<spa_pod>?] = modifiers.map { modifier in
+        var device = info
+        device.modifier = modifier
+        device.flags = SPA_VIDEO_FLAG_MODIFIER.rawValue
+        let format = UnsafePointer(
+          spa_format_video_raw_build(&builder, SPA_PARAM_EnumFormat.rawValue, &device))
+        // Who knows no modifiers is to pass over it.
+        let property = spa_pod_find_prop(format, nil, SPA_FORMAT_VIDEO_modifier.rawValue)
+        UnsafeMutablePointer(mutating: property!).pointee.flags |= UInt32(
+          SPA_POD_PROP_FLAG_MANDATORY)
+        return format
+      }
+      formats.append(spa_format_video_raw_build(&builder, SPA_PARAM_EnumFormat.rawValue, &info))
+      try body(&formats, UInt32(formats.count))
     }
   }
 
@@ -137,17 +187,31 @@ final class ScreenProducer {
       var builder = spa_pod_builder()
       spa_pod_builder_init(&builder, space.baseAddress, UInt32(space.count))
       var wish = ph_buffer_wish(
-        count: 8, min_count: 2, max_count: 16, data_types: 1 << Int32(SPA_DATA_MemFd.rawValue))
+        count: max(8, bufferCounts.lowerBound), min_count: bufferCounts.lowerBound,
+        max_count: bufferCounts.upperBound,
+        data_types: 1 << Int32((usesDMABufs ? SPA_DATA_DmaBuf : SPA_DATA_MemFd).rawValue))
       let region = Int32(MemoryLayout<spa_meta_region>.size)
       let header = Int32(MemoryLayout<spa_meta_header>.size)
+      let transform = Int32(MemoryLayout<spa_meta_videotransform>.size)
+      let buffers = ph_build_buffers(&builder, &wish)
+      if bufferCounts.count == 1 { insist(buffers) }
       var params = [
-        ph_build_buffers(&builder, &wish),
+        buffers,
         ph_build_meta(&builder, SPA_META_Header.rawValue, header, header),
         ph_build_meta(&builder, SPA_META_VideoCrop.rawValue, region, region),
+        ph_build_meta(&builder, SPA_META_VideoTransform.rawValue, transform, transform),
         ph_build_meta(&builder, SPA_META_VideoDamage.rawValue, 4 * region, region),
       ]
       pw_stream_update_params(stream, &params, UInt32(params.count))
     }
+  }
+
+  /// Makes one number of the range of buffers.
+  private func insist(_ buffers: UnsafePointer<spa_pod>?) {
+    let property = spa_pod_find_prop(buffers, nil, SPA_PARAM_BUFFERS_buffers.rawValue)!
+    let value =
+      UnsafeMutableRawPointer(mutating: property) + MemoryLayout<spa_pod_prop>.offset(of: \.value)!
+    value.assumingMemoryBound(to: spa_pod_choice.self).pointee.body.type = SPA_CHOICE_None.rawValue
   }
 
   private func add(_ buffer: UnsafeMutablePointer<pw_buffer>) {
@@ -155,16 +219,18 @@ final class ScreenProducer {
     let fd = memfd_create("screen", UInt32(MFD_CLOEXEC))
     ftruncate(fd, byteCount)
     let data = buffer.pointee.buffer.pointee.datas!
-    data[0].type = SPA_DATA_MemFd.rawValue
+    data[0].type = (usesDMABufs ? SPA_DATA_DmaBuf : SPA_DATA_MemFd).rawValue
     data[0].flags = UInt32(SPA_DATA_FLAG_READWRITE)
     data[0].fd = Int64(fd)
     data[0].mapoffset = 0
     data[0].maxsize = UInt32(byteCount)
+    bufferCount += 1
     data[0].data = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
   }
 
   private func remove(_ buffer: UnsafeMutablePointer<pw_buffer>) {
     let data = buffer.pointee.buffer.pointee.datas![0]
+    bufferCount -= 1
     munmap(data.data, Int(data.maxsize))
     close(Int32(data.fd))
   }
@@ -176,7 +242,9 @@ final class ScreenProducer {
       producer(context).isStreaming = state == PW_STREAM_STATE_STREAMING
     }
     events.param_changed = { context, id, param in
-      if id == SPA_PARAM_Format.rawValue, param != nil { producer(context).askForBuffers() }
+      guard id == SPA_PARAM_Format.rawValue, let param else { return }
+      producer(context).usesDMABufs = ph_has_modifier(param)
+      producer(context).askForBuffers()
     }
     events.add_buffer = { context, buffer in producer(context).add(buffer!) }
     events.remove_buffer = { context, buffer in producer(context).remove(buffer!) }

@@ -1,14 +1,17 @@
-import CPixelKernels
+package import CPixelKernels
 
 /// What red, green and blue of full range give to Y, Cb and Cr of limited range, in units of 2^-15.
-struct PixelWeights: Equatable, Sendable {
+package struct PixelWeights: Equatable, Sendable {
   /// Red, green, blue.
-  let y: (red: Int16, green: Int16, blue: Int16)
-  let cb: (red: Int16, green: Int16, blue: Int16)
-  let cr: (red: Int16, green: Int16, blue: Int16)
+  package let y: (red: Int16, green: Int16, blue: Int16)
+  package let cb: (red: Int16, green: Int16, blue: Int16)
+  package let cr: (red: Int16, green: Int16, blue: Int16)
 
   /// ITU-R BT.709, section 3.
-  static let bt709 = PixelWeights(red: 0.2126, blue: 0.0722)
+  package static let bt709 = PixelWeights(red: 0.2126, blue: 0.0722)
+
+  /// ITU-R BT.601, section 2.5.1.
+  package static let bt601 = PixelWeights(red: 0.299, blue: 0.114)
 
   /// From the weights of red and blue in the luma, which with green's make one.
   private init(red: Double, blue: Double) {
@@ -23,7 +26,7 @@ struct PixelWeights: Equatable, Sendable {
   }
 
   /// In the order of a pixel's bytes; the byte that is none of the three counts nothing.
-  func bytes(red: Int, green: Int, blue: Int) -> porthole_nv12_weights {
+  package func bytes(red: Int, green: Int, blue: Int) -> porthole_nv12_weights {
     func row(_ weights: (red: Int16, green: Int16, blue: Int16)) -> (Int16, Int16, Int16, Int16) {
       var row = [Int16](repeating: 0, count: 4)
       row[red] = weights.red
@@ -45,7 +48,7 @@ struct PixelWeights: Equatable, Sendable {
     return (red, -(red + blue), blue)
   }
 
-  static func == (one: PixelWeights, other: PixelWeights) -> Bool {
+  package static func == (one: PixelWeights, other: PixelWeights) -> Bool {
     one.y == other.y && one.cb == other.cb && one.cr == other.cr
   }
 }

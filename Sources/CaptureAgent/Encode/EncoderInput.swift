@@ -1,0 +1,92 @@
+import Glibc
+import PipeWire
+import VAAPI
+
+/// How frames get into an encoder's input surface: by the driver, where it can read them, or by the
+/// processor.
+final class EncoderInput {
+  /// Whether the surface holds all of a frame; then only damage has to be converted of the next one.
+  private(set) var hasPicture = false
+
+  private let configuration: EncoderConfiguration
+  private let converter: FrameConverter
+  /// Made for the first frame in a dma-buf.
+  private var importer: FrameImporter?
+  /// A frame that the driver reads itself. Some drivers are still at it when a conversion was waited for,
+  /// and AMD's encoder may read the frame in the place of what was made of it: it is held until the
+  /// picture is encoded.
+  private var held: Frame?
+
+  init(configuration: EncoderConfiguration) {
+    self.configuration = configuration
+    converter = FrameConverter(configuration: configuration)
+  }
+
+  /// Brings the frame into `pictures`. Answers how many bytes were written here.
+  func load(
+    _ frame: consuming Frame, into pictures: EncoderPictures, of device: EncodeDevice
+  ) throws(EncoderError) -> Int {
+    held = nil
+    guard let picture = frame.dmaBuf else {
+      return try convert(frame, into: pictures, of: device)
+    }
+    hasPicture = false
+    if let failure = importing(picture, into: pictures, of: device) {
+      // Rows that lie in a line the processor can read too, which is slow, but loses no picture.
+      if picture.buffer.modifier == DRMModifier.linear {
+        _ = try convert(frame, into: pictures, of: device)
+      }
+      throw failure
+    }
+    held = consume frame
+    hasPicture = true
+    return 0
+  }
+
+  /// The picture is encoded, or will not be.
+  func letGo() { held = nil }
+
+  /// Has the driver read the picture where it lies; answers why it cannot.
+  private func importing(
+    _ picture: DMABufPicture, into pictures: EncoderPictures, of device: EncodeDevice
+  ) -> EncoderError? {
+    var modifier: UInt64?
+    do throws(VAError) {
+      let importer =
+        if let importer { importer } else {
+          try FrameImporter(on: device.display, configuration: configuration)
+        }
+      self.importer = importer
+      modifier = picture.buffer.modifier
+      try importer.load(picture, into: pictures.input)
+      return nil
+    } catch {
+      importer = nil
+      return .importing(modifier: modifier, device.display.explained(error))
+    }
+  }
+
+  private func convert(
+    _ frame: borrowing Frame, into pictures: EncoderPictures, of device: EncodeDevice
+  ) throws(EncoderError) -> Int {
+    do {
+      let image = try MappedImage(
+        of: pictures.input, width: configuration.codedWidth, height: configuration.codedHeight)
+      let isSurface = image.isSurface
+      let damage = hasPicture && isSurface ? frame.damage : nil
+      hasPicture = false
+      let written = try converter.convert(frame, damage: damage, into: image)
+      try image.finish()
+      hasPicture = true
+      // Where the driver maps no surface, it copies what was written beside it.
+      return isSurface ? written : written + configuration.surfaceByteCount
+    } catch let error as VAError {
+      throw device.failure(error)
+    } catch {
+      if case SharedBufferError.cannotMap(ENOMEM) = error {
+        throw .memory("a frame's rows cannot be mapped")
+      }
+      throw .frame("\(error)")
+    }
+  }
+}

@@ -1,0 +1,82 @@
+// Plays H.264 by WebCodecs onto a canvas: each picture is shown as soon as it is decoded.
+
+const mostWaiting = 30; // pictures in the decoder; beyond, it is too slow, and goes on at a keyframe
+
+export const isSupported = "VideoDecoder" in window;
+
+export class CodecPlayer {
+  /** `events`: shown(time, pictures), needsKeyframe(), dropped(pictures), failed(why). */
+  constructor(canvas, events) {
+    this.canvas = canvas;
+    this.events = events;
+    this.context = canvas.getContext("2d", { alpha: false, desynchronized: true });
+    this.shown = 0;
+    this.restart();
+  }
+
+  /** A new stream, or the same one again: goes on at the next keyframe. */
+  restart() {
+    this.close();
+    this.awaitsKeyframe = true;
+  }
+
+  /** One access unit in Annex B; `time` in microseconds. */
+  take(data, isKeyframe, time) {
+    if (isKeyframe && !this.decoder) this.configure(data);
+    if (!isKeyframe && this.decoder?.decodeQueueSize > mostWaiting && !this.awaitsKeyframe) {
+      this.awaitsKeyframe = true;
+      this.events.needsKeyframe();
+    }
+    if (isKeyframe) this.awaitsKeyframe = false;
+    if (this.awaitsKeyframe || !this.decoder) return this.events.dropped(1);
+    this.decoder.decode(
+      new EncodedVideoChunk({ type: isKeyframe ? "key" : "delta", timestamp: time, data }));
+  }
+
+  close() {
+    if (this.decoder && this.decoder.state !== "closed") this.decoder.close();
+    this.decoder = undefined;
+  }
+
+  // Once for a stream: the parameter sets before each keyframe say the rest, a new size too.
+  configure(accessUnit) {
+    const codec = codecOf(accessUnit);
+    if (!codec) return;
+    const decoder = new VideoDecoder({
+      output: (frame) => this.show(frame),
+      error: (error) => {
+        if (decoder !== this.decoder) return;
+        this.restart();
+        this.events.failed(error.message);
+        this.events.needsKeyframe();
+      },
+    });
+    decoder.configure({ codec, optimizeForLatency: true });
+    this.decoder = decoder;
+  }
+
+  show(frame) {
+    const { canvas, context } = this;
+    if (canvas.width !== frame.displayWidth || canvas.height !== frame.displayHeight) {
+      canvas.width = frame.displayWidth;
+      canvas.height = frame.displayHeight;
+    }
+    context.drawImage(frame, 0, 0);
+    const time = frame.timestamp;
+    frame.close();
+    this.shown += 1;
+    this.events.shown(time, this.shown);
+  }
+}
+
+/** RFC 6381's name of the stream, from its SPS; undefined without one. */
+function codecOf(accessUnit) {
+  for (let at = 0; at + 6 < accessUnit.length; at += 1) {
+    const isSPS = accessUnit[at] === 0 && accessUnit[at + 1] === 0 && accessUnit[at + 2] === 1
+      && (accessUnit[at + 3] & 31) === 7;
+    if (!isSPS) continue;
+    const bytes = accessUnit.subarray(at + 4, at + 7);
+    return "avc1." + Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+  return undefined;
+}

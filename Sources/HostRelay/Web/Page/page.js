@@ -1,0 +1,283 @@
+// The viewer page: one WebSocket for states and packets, a player for the picture, and what people see.
+
+import * as wire from "/wire.js";
+import * as codecs from "/codecs.js";
+import * as source from "/source.js";
+
+const element = (id) => document.getElementById(id);
+// Keys stand in the fragment, which a browser never sends: #key=…&control=…
+const keys = new URLSearchParams(location.hash.slice(1));
+const key = keys.get("key") ?? new URLSearchParams(location.search).get("key") ?? "";
+const control = keys.get("control") ?? "";
+const query = key ? `?key=${encodeURIComponent(key)}` : "";
+
+const words = {
+  connecting: ["Connecting", "Connecting to the relay"],
+  waiting: ["Waiting", "Waiting for a broadcast"],
+  starting: ["Starting", "The broadcast starts"],
+  live: ["Live", ""],
+  paused: ["Paused", "The broadcast is paused"],
+  interrupted: ["Interrupted", "Interrupted: the picture comes back by itself"],
+  finished: ["Ended", "The broadcast has ended"],
+  lost: ["No connection", "The connection is lost: trying again"],
+  refused: ["Not let in", "The relay does not let this page in: the address needs its key"],
+};
+
+let socket;
+let player;
+let codec;
+let retryDelay = 250;
+let state = "connecting";
+let clockOffset; // microseconds from this page's clock to the relay's
+let lastHeard = 0;
+let hasEnded = false;
+const counts = { bytes: 0, pictures: 0, dropped: 0, latency: undefined };
+
+// --- What people see
+
+function show(newState, detail = "") {
+  state = newState;
+  const [word, cover] = words[newState];
+  element("state").dataset.state = newState;
+  element("word").textContent = word;
+  element("detail").textContent = newState === "live" ? "" : detail;
+  element("cover").textContent = cover && detail ? `${cover}: ${detail}` : cover;
+  element("pause").textContent = newState === "paused" ? "Resume" : "Pause";
+  document.title = `${word} – Porthole`;
+}
+
+function showFigures() {
+  element("latency").textContent =
+    counts.latency === undefined ? "–" : `${Math.round(counts.latency / 1000)} ms`;
+  element("bitrate").textContent = `${((counts.bytes * 8) / 1e6).toFixed(1)} Mbit/s`;
+  element("rate").textContent = `${counts.pictures} a second`;
+  element("drops").textContent = String(counts.dropped);
+  counts.bytes = 0;
+  counts.pictures = 0;
+}
+
+async function showStatus() {
+  if (document.hidden) return;
+  try {
+    const response = await fetch(`/api/v1/status${query}`, { headers: authorization() });
+    if (!response.ok) return;
+    const status = await response.json();
+    element("control").hidden = !status.may_control;
+    const { agent } = status;
+    const isMeasured = agent.connected && agent.vm_size_kb;
+    element("memory").textContent = isMeasured ? memoryWords(agent, status.memory) : "–";
+    element("uncounted").textContent = isMeasured ? uncountedWords(agent) : "–";
+  } catch {
+    // The WebSocket tells when the relay is gone.
+  }
+}
+
+function memoryWords(agent, memory) {
+  const limit = agent.limit_address_kb || agent.limit_data_kb;
+  const used = agent.limit_address_kb ? agent.vm_size_kb : agent.vm_data_kb;
+  const step = memory.step === "rest" ? "" : `, gives up: ${memory.step}`;
+  return `${(used / 1024).toFixed(1)} of ${(limit / 1024).toFixed(0)} MB${step}`;
+}
+
+// What no limit counts: a screen's frames, pixels of its own, and what is on its way to the relay.
+function uncountedWords(agent) {
+  const mb = (kb) => (kb / 1024).toFixed(1);
+  const unsent = ((agent.send_queue_bytes + agent.socket_bytes) / 1024).toFixed(1);
+  return `frames ${mb(agent.frames_held_kb)} MB, of them mapped ${mb(agent.frames_mapped_kb)}; `
+    + `own pixels ${mb(agent.memfd_kb)} MB; unsent ${unsent} kB`;
+}
+
+// --- The connection
+
+function address(path, more = "") {
+  const scheme = location.protocol === "https:" ? "wss" : "ws";
+  const parts = [key && `key=${encodeURIComponent(key)}`, more].filter(Boolean).join("&");
+  return `${scheme}://${location.host}${path}${parts && `?${parts}`}`;
+}
+
+function connect() {
+  const isHeld = player instanceof source.SourcePlayer || document.hidden;
+  const mine = new WebSocket(address("/watch", isHeld ? "hold=1" : ""));
+  let isOpen = false;
+  socket = mine;
+  mine.binaryType = "arraybuffer";
+  mine.onopen = () => {
+    isOpen = true;
+    retryDelay = 250;
+    lastHeard = performance.now();
+    measureClock();
+  };
+  mine.onmessage = ({ data }) => {
+    if (mine === socket) take(wire.read(data));
+  };
+  mine.onclose = () => {
+    if (mine !== socket) return;
+    player.restart?.();
+    reconnect(isOpen);
+  };
+}
+
+async function reconnect(wasOpen) {
+  if (!hasEnded || wasOpen === false) {
+    const isRefused = !wasOpen && (await isForbidden());
+    if (!hasEnded) show(isRefused ? "refused" : "lost");
+  }
+  setTimeout(connect, retryDelay * (0.8 + 0.4 * Math.random()));
+  retryDelay = Math.min(2000, retryDelay * 2);
+}
+
+async function isForbidden() {
+  try {
+    return (await fetch(`/api/v1/status${query}`)).status === 403;
+  } catch {
+    return false;
+  }
+}
+
+function take(message) {
+  lastHeard = performance.now();
+  counts.bytes += message.payload.byteLength;
+  switch (message.kind) {
+    case wire.kinds.state: {
+      const { state, detail } = wire.readState(message.payload);
+      // A broadcast that has ended stays ended on the page until another one starts.
+      if (!(hasEnded && state === "waiting")) show(state, detail);
+      hasEnded = state === "finished" || (hasEnded && state === "waiting");
+      break;
+    }
+    case wire.kinds.description: {
+      const description = wire.readDescription(message.payload);
+      if (description.isVideo && description.source === 1) describe(description.codec);
+      break;
+    }
+    case wire.kinds.packet:
+      player.take?.(message.payload, message.isKeyframe, message.time);
+      break;
+    case wire.kinds.heartbeat:
+      takeHeartbeat(wire.readHeartbeat(message.payload));
+      break;
+  }
+}
+
+function say(kind, ...numbers) {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(wire.write(kind, ...numbers));
+}
+
+function measureClock() {
+  say(wire.kinds.heartbeat, performance.now() * 1e6, 0);
+}
+
+function takeHeartbeat({ time, echo }) {
+  if (echo === 0) return;
+  const now = performance.now() * 1000;
+  clockOffset = time - (now + echo) / 2;
+}
+
+// --- The picture
+
+const events = {
+  shown(time, pictures) {
+    counts.pictures += 1;
+    events.total = pictures;
+    if (time === undefined || clockOffset === undefined) return;
+    const latency = performance.now() * 1000 + clockOffset - time;
+    // Only where agent and relay share a clock does the difference mean anything.
+    counts.latency = latency >= 0 && latency < 60e6 ? latency : undefined;
+  },
+  total: 0,
+  needsKeyframe: () => say(wire.kinds.keyframeRequest),
+  dropped: (pictures) => { counts.dropped += pictures; },
+  failed(why) {
+    console.warn(why);
+    if (player instanceof source.SourcePlayer && codec) {
+      setTimeout(() => player instanceof source.SourcePlayer && player.start(codec), 1000);
+    }
+  },
+};
+
+function describe(newCodec) {
+  if (player instanceof source.SourcePlayer && newCodec !== codec) player.start(newCodec);
+  codec = newCodec;
+}
+
+function choose(name) {
+  player?.close();
+  const isSource = name === "source";
+  element("video").hidden = !isSource;
+  element("canvas").hidden = isSource;
+  player = isSource
+    ? new source.SourcePlayer(element("video"), address("/watch.mp4"), events)
+    : new codecs.CodecPlayer(element("canvas"), events);
+  counts.latency = undefined;
+  if (socket?.readyState !== WebSocket.OPEN) return;
+  say(isSource || document.hidden ? wire.kinds.pause : wire.kinds.resume);
+  if (isSource && codec) player.start(codec);
+}
+
+// --- What people do
+
+async function post(what, body = {}) {
+  const response = await fetch(`/api/v1/${what}${query}`, {
+    method: "POST", headers: authorization(), body: JSON.stringify(body),
+  });
+  if (!response.ok) element("detail").textContent = (await response.json()).error ?? "";
+}
+
+function authorization() {
+  return control ? { Authorization: `Bearer ${control}` } : {};
+}
+
+function fullScreen() {
+  if (document.fullscreenElement) document.exitFullscreen();
+  else element("stage").requestFullscreen();
+}
+
+function toggleFigures() {
+  const isHidden = !element("figures").hidden;
+  element("figures").hidden = isHidden;
+  element("toggle").setAttribute("aria-pressed", String(!isHidden));
+}
+
+element("pause").onclick = () => post(state === "paused" ? "resume" : "pause");
+element("finish").onclick = () => element("sure").showModal();
+element("sure").onclose = () => {
+  if (element("sure").returnValue === "finish") post("finish", { reason: element("reason").value });
+};
+element("fullscreen").onclick = fullScreen;
+element("stage").ondblclick = fullScreen;
+element("toggle").onclick = toggleFigures;
+element("player").onchange = ({ target }) => choose(target.value);
+document.onkeydown = (event) => {
+  if (event.target.closest("input, select, dialog") || event.ctrlKey || event.metaKey) return;
+  if (event.key === "f") fullScreen();
+  if (event.key === "i") toggleFigures();
+};
+// A hidden tab gets no pictures, and goes on at a keyframe.
+document.onvisibilitychange = () => {
+  if (player instanceof source.SourcePlayer) {
+    if (document.hidden) player.close();
+    else if (codec) player.start(codec);
+  } else {
+    say(document.hidden ? wire.kinds.pause : wire.kinds.resume);
+  }
+};
+
+for (const [id, isSupported] of [["codecs", codecs.isSupported], ["source", source.isSupported]]) {
+  element("player").querySelector(`[value=${id}]`).disabled = !isSupported;
+}
+element("player").value = codecs.isSupported ? "codecs" : "source";
+for (const span of document.querySelectorAll(".address")) {
+  span.textContent = `${location.origin}/live.ts${query}`;
+}
+show("connecting");
+choose(element("player").value);
+connect();
+showStatus();
+setInterval(() => {
+  showFigures();
+  showStatus();
+  measureClock();
+  // The relay speaks at least once a second; one that does not is gone, though nobody said so.
+  if (socket.readyState === WebSocket.OPEN && performance.now() - lastHeard > 5000) socket.close();
+}, 1000);
+setInterval(() => say(wire.kinds.acknowledgement, events.total), 250);
