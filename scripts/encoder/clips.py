@@ -15,7 +15,7 @@ import numpy
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 WIDTH, HEIGHT, RATE = 1920, 1080, 30
-LINE = 24  # letters typed before a new line
+LINE = 18  # letters typed before a new line, one and a half seconds
 FONTS = "/usr/share/fonts/truetype/dejavu/"
 LICENCES = "/usr/share/common-licenses/"
 
@@ -168,7 +168,7 @@ def video(frames, width=1280, height=720, scene=36):
 
 
 kind, path = sys.argv[1:3]
-count = int(sys.argv[3]) if len(sys.argv) > 3 else 180
+count = int(sys.argv[3]) if len(sys.argv) > 3 else 300
 with open(path, "wb") as file:
     for picture in {"scrolling": scrolling, "typing": typing, "video": video}[kind](count):
         file.write(nv12(picture))
