@@ -77,9 +77,12 @@ extension EncodeContext {
     let first = rateControl.plan(load, isIntra: isIntra, at: steadyNanoseconds())
     var plan = first
     encoder.encodeLossy(job, plan: &plan, into: &sink)
-    // A picture that the coded buffer cannot hold is coded again, six QP coarser.
+    // A picture that the coded buffer cannot hold, or a keyframe that the decoder's cannot, is coded
+    // again, six QP coarser.
     var next = first.coarser()
-    while sink.hasOverflowed, let coarser = next {
+    while sink.hasOverflowed || (isIntra && sink.bitCount - headers.bitCount > plan.hardBits),
+      let coarser = next
+    {
       sink = headers
       plan = coarser
       encoder.encodeLossy(job, plan: &plan, into: &sink)
