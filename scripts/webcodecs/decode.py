@@ -24,30 +24,29 @@ async function first(job, number) {
     decoder.decode(new EncodedVideoChunk({type: 'key', timestamp: 0, data}));
     decoder.flush().catch(reject);
   });
-  const {displayWidth: width, displayHeight: height, format} = frame;
-  const color = frame.colorSpace.toJSON();
-  const bytes = new Uint8Array(frame.allocationSize());
-  const planes = await frame.copyTo(bytes);
-  frame.close();
-  const sample = (plane, x, y) => bytes[planes[plane].offset + y * planes[plane].stride + x];
+  const {displayWidth: width, displayHeight: height} = frame;
+  // The decoded samples, and the conversion that the frame asks for. A canvas will not do: Chromium on
+  // the CPU converts with coefficients of eight bits, and the one for blue does not fit (BT.709: 2.11).
+  const data420 = new Uint8Array(frame.allocationSize());
+  const planes = await frame.copyTo(data420);
+  const at = (plane, x, y, step = 1, offset = 0) =>
+    data420[planes[plane].offset + y * planes[plane].stride + x * step + offset];
+  const [red, blue] = frame.colorSpace.matrix === 'bt709' ? [0.2126, 0.0722] : [0.299, 0.114];
+  const [black, scale, chroma] = frame.colorSpace.fullRange ? [0, 1, 1] : [16, 255 / 219, 255 / 224];
+  const byte = value => Math.max(0, Math.min(255, Math.round(value)));
   const spots = job.spots.map(([x, y]) => {
     const half = [x >> 1, y >> 1];
-    const cb = format == 'NV12' ? sample(1, 2 * half[0], half[1]) : sample(1, ...half);
-    const cr = format == 'NV12' ? sample(1, 2 * half[0] + 1, half[1]) : sample(2, ...half);
-    return rgb(sample(0, x, y), cb, cr, color);
+    const isNV12 = frame.format === 'NV12';
+    const cb = ((isNV12 ? at(1, ...half, 2) : at(1, ...half)) - 128) * chroma;
+    const cr = ((isNV12 ? at(1, ...half, 2, 1) : at(2, ...half)) - 128) * chroma;
+    const luma = (at(0, x, y) - black) * scale;
+    const r = luma + 2 * (1 - red) * cr;
+    const b = luma + 2 * (1 - blue) * cb;
+    return [byte(r), byte((luma - red * r - blue * b) / (1 - red - blue)), byte(b)];
   });
+  const color = frame.colorSpace.toJSON();
+  frame.close();
   return {width, height, color, spots};
-}
-// By the matrix that the frame names. A canvas would do it too, but without a GPU its blue is cut off
-// at 243: the factor of BT.709 is larger than its arithmetic holds.
-function rgb(y, cb, cr, {matrix, fullRange}) {
-  const [red, blue] = {bt709: [0.2126, 0.0722], smpte170m: [0.299, 0.114]}[matrix];
-  const green = 1 - red - blue;
-  const luma = fullRange ? y / 255 : (y - 16) / 219;
-  const [u, v] = [cb, cr].map(chroma => (chroma - 128) / (fullRange ? 255 : 224));
-  const r = luma + 2 * (1 - red) * v, b = luma + 2 * (1 - blue) * u;
-  return [r, (luma - red * r - blue * b) / green, b]
-    .map(value => Math.round(255 * Math.min(1, Math.max(0, value))));
 }
 (async () => {
   const results = [];
