@@ -116,7 +116,7 @@ let package = Package(
       name: "CaptureAgentTests",
       dependencies: [
         "CaptureAgent", "Wire", "Bitstream", "Posix", "Report", "PipeWire", "VAAPI",
-        "CPixelKernels", "CMemoryGuard", "CLinux", "Pixels", "TestSupport",
+        "CommandOptions", "CPixelKernels", "CMemoryGuard", "CLinux", "Pixels", "TestSupport",
       ],
       swiftSettings: tests),
     .testTarget(

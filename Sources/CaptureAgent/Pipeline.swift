@@ -40,8 +40,8 @@ final class Pipeline {
   private var source: (any ScreenSource)?
   private var encoder: WorkerThread?
   private var links = 0
-  /// The session and epoch of the first relay: a relay that is started anew takes them over.
-  private var origin: (session: UInt64, epoch: UInt32)?
+  /// nil before the first relay.
+  private var origin: SessionOrigin?
   private var isPaused = false
   private var ending: ExitCode?
   /// The encoder's thread does not come back, so nobody waits for it.
@@ -257,7 +257,8 @@ final class Pipeline {
     case .linked(let link, let greeting):
       holdTimer.disarm()
       links += 1
-      let origin = origin ?? (greeting.session, greeting.epoch)
+      var origin = origin ?? SessionOrigin(greeting)
+      origin.follow(greeting)
       self.origin = origin
       Log.note("link \(links): a relay, process \(greeting.pid), session \(origin.session)")
       link.send(

@@ -4,6 +4,9 @@ internal import Glibc
 /// starts first makes it.
 package struct LinkToken: Sendable {
   package static let byteCount = 32
+  /// What to do where relay and agent have different ones.
+  package static let remedy =
+    "run both with one XDG_RUNTIME_DIR, or name the relay's token to the agent by --token-file"
   package let bytes: [UInt8]
 
   package init(bytes: [UInt8]) {

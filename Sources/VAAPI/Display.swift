@@ -46,7 +46,7 @@ package final class Display {
   ) throws(VAError) -> Display {
     switch choice {
     case .none: return try softwareDisplay(driverFolder: driverFolder)
-    case .drm(let path?): return try renderNodeDisplay(path: path)
+    case .drm(let path?): return try namedRenderNode(path: path)
     case .drm(nil): return try firstRenderNode { _ in true }
     case .auto: return try firstRenderNode { display in display.firstH264Encoder() != nil }
     case .x11, .wayland:

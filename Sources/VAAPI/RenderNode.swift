@@ -37,6 +37,15 @@ extension Display {
     }
   }
 
+  /// The one that was asked for; where it does not do, what else there is is said.
+  static func namedRenderNode(path: String) throws(VAError) -> Display {
+    do { return try renderNodeDisplay(path: path) } catch {
+      let others = RenderNode.paths.filter { $0 != path }
+      let choice = (others.map { "drm:\($0)" } + ["none (in software)"]).joined(separator: ", ")
+      throw .unavailable("\(error); --va-display can be: \(choice)")
+    }
+  }
+
   /// The first render node that opens and is `good`; why each other one was passed over is said.
   static func firstRenderNode(where good: (Display) -> Bool) throws(VAError) -> Display {
     var reasons: [String] = []

@@ -76,6 +76,40 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a hundred joins in a second cost one keyframe, and each has a picture in 0.3 s`()
+      throws
+    {
+      try withRelay { relay, agent in
+        let link = try agent.begin()
+        func sendKeyframe() throws {
+          try link.sendPacket([0, 0, 0, 1, 0x65], pts: MonotonicClock.now(), isKeyframe: true)
+        }
+        try sendKeyframe()
+        try waitUntil("live", isTrue: { try relay.status()["state"] as? String == "live" })
+        let before = try keyframeRequests(of: relay)
+        // An older one is not given at once.
+        let stale = ContinuousClock.now + .milliseconds(600)
+        try waitUntil("a keyframe that is old", isTrue: { ContinuousClock.now > stale })
+        let begin = ContinuousClock.now
+        let delays = try (0..<100).map { index in
+          while ContinuousClock.now < begin + .milliseconds(9) * index { usleep(1000) }
+          let joined = ContinuousClock.now
+          let joiner = try ScriptedPeer.consumer(of: relay.consumers)
+          if index == 0 {
+            try link.receive("a keyframe request") { $0.header.kind == .keyframeRequest ? () : nil }
+            try sendKeyframe()
+          }
+          #expect(try joiner.receivePacket().flags.contains(.keyframe))
+          return ContinuousClock.now - joined
+        }.sorted()
+        let time = ContinuousClock.now - begin
+        let requests = try keyframeRequests(of: relay) - before
+        print("100 joins in \(time): \(requests) requests, 95 % within \(delays[94])")
+        #expect(requests <= 1 + Int(time / .seconds(1)))
+        #expect(delays[94] < .milliseconds(300))
+      }
+    }
+
     @Test func `a browser's spare connections keep nobody out`() throws {
       try withRelay { relay, _ in
         let spare = try (0..<60).map { _ in try ScriptedPeer(to: relay.http) }

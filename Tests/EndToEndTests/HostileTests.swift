@@ -15,13 +15,15 @@ extension EndToEnd {
         let good = try ScriptedPeer.consumer(of: address(broadcast.ports.consumers))
         let first = try good.receivePacket().pts
         // The first round brings every table to its size.
-        try attack(broadcast, beside: good)
+        try attack(broadcast, beside: good, seed: 0)
         let before = try [broadcast.relay.pid, agent].map { try ProcessFootprint(of: $0) }
-        for _ in 0..<(isLongRun ? 20 : 1) { try attack(broadcast, beside: good) }
+        for seed in 1...(isLongRun ? 20 : 1) {
+          try attack(broadcast, beside: good, seed: UInt64(seed))
+        }
         let after = try [broadcast.relay.pid, agent].map { try ProcessFootprint(of: $0) }
         for (before, after) in zip(before, after) {
-          print("memory \(before.residentKB) kB before, \(after.residentKB) kB after")
-          #expect(after.residentKB - before.residentKB < 1024)
+          print("private memory \(before.privateKB) kB before, \(after.privateKB) kB after")
+          #expect(after.privateKB - before.privateKB < 1024)
           #expect(after.descriptorCount <= before.descriptorCount)
         }
         #expect(try good.receivePacket().pts > first)
@@ -31,13 +33,20 @@ extension EndToEnd {
     }
 
     /// One peer of each kind on each port, ended by the other side; the good one reads all the while.
-    private func attack(_ broadcast: Broadcast, beside good: ScriptedPeer) throws {
+    private func attack(_ broadcast: Broadcast, beside good: ScriptedPeer, seed: UInt64) throws {
       let ports = [broadcast.ports.agent, broadcast.ports.consumers, broadcast.ports.http]
       var flood: [ScriptedPeer] = []
       for port in ports {
         for _ in 0..<40 { flood.append(try ScriptedPeer(to: address(port))) }
       }
       flood = []
+      // Openings of which some bytes are not what they were; whoever sends them is gone at once.
+      var numbers = SplitMix(seed: seed)
+      for _ in 0..<300 {
+        let (_, bytes) = Self.openings[numbers.below(Self.openings.count)]
+        let peer = try ScriptedPeer(to: address(ports[numbers.below(ports.count)]))
+        try? peer.send(Self.mutated(bytes, &numbers))
+      }
       var peers: [(port: UInt16, what: String, peer: ScriptedPeer)] = []
       for port in ports {
         for (what, bytes) in Self.openings {
@@ -66,6 +75,20 @@ extension EndToEnd {
       for peer in slow { #expect(try peer.isCut(within: .seconds(3))) }
     }
 
+    private static func mutated(_ bytes: [UInt8], _ numbers: inout SplitMix) -> [UInt8] {
+      var bytes = bytes
+      for _ in 0...numbers.below(4) where !bytes.isEmpty {
+        let place = numbers.below(bytes.count)
+        switch numbers.below(3) {
+        case 0: bytes[place] = UInt8(truncatingIfNeeded: numbers.next())
+        case 1: bytes.removeSubrange(place..<min(bytes.count, place + 1 + numbers.below(20)))
+        default: bytes.insert(UInt8(truncatingIfNeeded: numbers.next()), at: place)
+        }
+      }
+      return bytes
+    }
+
+    /// What no port lets pass; the good consumers' own greeting is not among them.
     private static let openings: [(String, [UInt8])] = {
       var future = Greeting(role: .consumer, pid: 1, instance: 1)
       future.version = 999
@@ -83,9 +106,27 @@ extension EndToEnd {
         ("a version from the future", future.bytes), ("an unknown kind", header(77, length: 0)),
         ("a packet first", header(18, length: 100) + [UInt8](repeating: 0, count: 100)),
         ("a TLS hello", [0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3]),
+        ("a second greeting", greeting + greeting),
+        ("a packet behind the greeting", greeting + header(18, length: 4) + [0, 0, 0, 1]),
+        ("an unknown kind behind the greeting", greeting + header(77, length: 0)),
+        ("a length that lies behind the greeting", greeting + header(2, length: .max)),
         ("an endless head", Array("GET /live.ts?".utf8) + [UInt8](repeating: 0x61, count: 9000)),
-      ]
+      ] + requests.map { ("\($0.prefix(40))", Array($0.utf8)) }
     }()
+
+    private static let requests = [
+      "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: elsewhere\r\n\r\n",
+      "GET /live.ts HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: elsewhere\r\n\r\n",
+      "GET /\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n",
+      "GET / HTTP/1.1\r\n" + String(repeating: "A: b\r\n", count: 1000) + "\r\n",
+      "GET /api/v1/status HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\n"
+        + "Connection: Upgrade\r\n\r\n",
+      "POST /api/v1/bitrate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000000\r\n\r\n{",
+      "POST /api/v1/bitrate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: -1\r\n\r\n{}",
+      "POST /api/v1/bitrate HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+        + "ffffffffffffffff\r\n{",
+      String(repeating: "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", count: 20),
+    ]
 
     private func address(_ port: UInt16) -> SocketAddress {
       SocketAddress(bytes: [127, 0, 0, 1], port: port)

@@ -51,6 +51,20 @@ extension EndToEnd {
       }
     }
 
+    // The agent said it, the relay twice, the script once more, and then the next agent.
+    @Test(arguments: [
+      (["--source", "node:nothing"], "PipeWire"),
+      (["--source", "pattern", "--va-display", "drm:/dev/dri/missing"], "--va-display can be: "),
+    ])
+    func `what is missing is said once, and ends it with 69`(words: [String], said: String) throws {
+      try withTestDirectory { directory in
+        let run = try script(["--desktop", "session"] + words, in: directory)
+        #expect(try run.waitForEnd(within: .seconds(15)) == 69)
+        let lines = run.errors.split(separator: "\n").filter { $0.contains(said) }
+        #expect(lines.count == 1, "\(run.errors)")
+      }
+    }
+
     // On a terminal there is a status line, which once ended the script before the first picture.
     @Test func `on a terminal a status line says how it goes, and nothing is doubled`() throws {
       try withTestDirectory { directory in

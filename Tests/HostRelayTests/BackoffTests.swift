@@ -13,6 +13,11 @@ import Testing
       ])
     backoff.reset()
     #expect(backoff.next(jitter: 0) == .zero)
+    backoff.reset()
+    backoff.skipFirst()
+    #expect(backoff.next(jitter: 0) == .milliseconds(250))
+    backoff.skipFirst()
+    #expect(backoff.next(jitter: 0) == .milliseconds(500))
   }
 
   @Test("jitter moves a delay by a fifth at most")

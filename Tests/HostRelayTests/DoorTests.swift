@@ -117,6 +117,22 @@ import Wire
     }
   }
 
+  // Each byte of a body gave its sender five seconds more.
+  @Test("a request whose body trickles in is cut five seconds after it began")
+  func trickle() throws {
+    try withRelay { relay, _ in
+      let peer = try ScriptedPeer(to: relay.http)
+      let head = "POST /api/v1/pause HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000\r\n\r\n"
+      try peer.send(Array(head.utf8))
+      let begin = ContinuousClock.now
+      try waitUntil("the cut", within: .seconds(9)) {
+        try? peer.send([0x20])
+        return try peer.isCut(within: .milliseconds(500))
+      }
+      #expect(ContinuousClock.now - begin > .seconds(4))
+    }
+  }
+
   @Test("a second relay on the same port is told which option to change, with exit code 75")
   func portInUse() throws {
     try withRelay { relay, directory in

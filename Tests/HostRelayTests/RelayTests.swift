@@ -128,6 +128,32 @@ import Wire
     }
   }
 
+  // The new session took the id that the agent carried, which every consumer knew as finished.
+  @Test("a session that is over does not come back with its agent")
+  func endedSession() throws {
+    try withRelay(["--hold", "1"]) { relay, agent, _ in
+      let consumer = try ScriptedPeer.consumer(of: relay.consumers)
+      func session(in state: SessionState) throws -> UInt64 {
+        try consumer.receive("state \(state.word)") { raw in
+          guard case .sessionState(state, let id, _, _) = try? Message(raw) else { return nil }
+          return id
+        }
+      }
+      let first: UInt64
+      do {
+        let link = try agent.begin()
+        try link.sendPacket([0, 0, 0, 1, 0x65], pts: now(), isKeyframe: true)
+        first = try session(in: .live)
+      }
+      #expect(try session(in: .finished) == first)
+      let (link, _) = try agent.link(session: first)
+      #expect(try session(in: .starting) != first)
+      try link.send(.streamDescription(stream: 1, ScriptedAgent.description))
+      try link.sendPacket([0, 0, 0, 1, 0x65], pts: now(), isKeyframe: true)
+      #expect(try session(in: .live) != first)
+    }
+  }
+
   @Test("a finished broadcast is logged once, in one line, and so is an interruption")
   func eventLines() throws {
     try withRelay { relay, agent, _ in
@@ -208,6 +234,9 @@ import Wire
       try waitUntil("the refusal in the status") {
         try relay.get("/api/v1/status").contains("does not know the token") ? () : nil
       }
+      // It goes on trying, says so once, and what to do.
+      for _ in 1...3 { _ = try impostor.link() }
+      #expect(relay.process.errors.split(separator: "token: run both with").count == 2)
     }
   }
 

@@ -15,8 +15,17 @@ import Testing
     }
     #expect(kind(of: request + "more") == .live(end: request.utf8.count))
     #expect(kind(of: "HEAD /live.ts HTTP/1.1\n\n") == .live(end: 24))
-    for other in ["P", "GET /l ", "GET /api", "HEAD /x", "\u{16}", "GET http://x/live.ts"] {
+    for unknown in ["P", "POST", "HEAD", "HEAD /"] { #expect(kind(of: unknown) == .unknown) }
+    for other in ["POST ", "GET /l ", "GET /api", "HEAD /x", "GET http://x/live.ts"] {
       #expect(kind(of: other) == .other)
+    }
+  }
+
+  // A CONNECT was left to libwebsockets, which kept the connection open for ever.
+  @Test("what is no GET, HEAD or POST is foreign at its first odd byte")
+  func foreign() {
+    for text in ["C", "PU", "OPTIONS * HTTP/1.1", "get / HTTP/1.1", "GET/", "\r", "\u{16}", "\0"] {
+      #expect(kind(of: text) == .foreign)
     }
   }
 

@@ -65,10 +65,10 @@ func packet(_ kind: Packet.Kind, at milliseconds: Int64 = 0, bytes count: Int = 
   func coalesced() {
     var requests = KeyframeRequests()
     var passed = [requests.pass(now: start)]
-    requests.ask(.join)
+    requests.ask(.join, now: start)
     passed.append(requests.pass(now: start))
-    requests.ask(.join)
-    requests.ask(.behind)
+    requests.ask(.join, now: start)
+    requests.ask(.behind, now: start)
     for milliseconds in [999, 1000, 5000] {
       passed.append(requests.pass(now: start + .milliseconds(milliseconds)))
     }
@@ -77,11 +77,27 @@ func packet(_ kind: Packet.Kind, at milliseconds: Int64 = 0, bytes count: Int = 
     #expect(requests.counts[.join] == 2)
   }
 
+  // A second keyframe came a second after the first one, for joiners that had all begun with that.
+  @Test("who has an older keyframe to begin with wants a new one now or not at all")
+  func served() {
+    var requests = KeyframeRequests()
+    var passed: [Bool] = []
+    for milliseconds in [0, 600, 999, 1000] {
+      let now = start + .milliseconds(milliseconds)
+      requests.ask(.join, isServed: true, now: now)
+      passed.append(requests.pass(now: now))
+      requests.satisfied()
+    }
+    passed.append(requests.pass(now: start + .seconds(5)))
+    #expect(passed == [true, false, false, true, false])
+    #expect(requests.counts[.join] == 4)
+  }
+
   @Test("a keyframe is expected from when its request passed, until it comes or patience ends")
   func expected() {
     var requests = KeyframeRequests()
     let patience = RelayLimits.joinerPatience
-    requests.ask(.join)
+    requests.ask(.join, now: start)
     #expect(!requests.isExpected(now: start))
     _ = requests.pass(now: start)
     #expect(requests.isExpected(now: start + patience - .milliseconds(1)))
@@ -93,9 +109,9 @@ func packet(_ kind: Packet.Kind, at milliseconds: Int64 = 0, bytes count: Int = 
   @Test("a keyframe that comes meanwhile serves all who wait")
   func satisfied() {
     var requests = KeyframeRequests()
-    requests.ask(.join)
+    requests.ask(.join, now: start)
     let first = requests.pass(now: start)
-    requests.ask(.join)
+    requests.ask(.join, now: start)
     requests.satisfied()
     let second = requests.pass(now: start + .seconds(2))
     #expect(first && !second)
@@ -108,7 +124,7 @@ func packet(_ kind: Packet.Kind, at milliseconds: Int64 = 0, bytes count: Int = 
   /// `comes`: whether a keyframe that is asked for is to be expected.
   private func stream(asked: Counter, comes: Bool = true) -> HostRelay.Stream {
     let stream = HostRelay.Stream()
-    stream.requestKeyframe = { _ in
+    stream.requestKeyframe = { _, _ in
       asked.count += 1
       return comes
     }

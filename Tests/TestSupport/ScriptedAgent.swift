@@ -162,10 +162,11 @@ package final class ScriptedAgent {
     }
   }
 
-  /// The next relay, greeted; `instance` tells one agent from the next.
-  package func link(instance: UInt64 = 1, pid: UInt32 = 1_000_000) throws -> (
-    ScriptedPeer, Greeting
-  ) {
+  /// The next relay, greeted; `instance` tells one agent from the next, `session` is carried along,
+  /// the relay's own if nil.
+  package func link(
+    instance: UInt64 = 1, pid: UInt32 = 1_000_000, session: UInt64? = nil
+  ) throws -> (ScriptedPeer, Greeting) {
     let peer = try accept()
     let greeting = try peer.receive("greeting") { raw -> Greeting? in
       guard case .greeting(let greeting) = try Message(raw) else { return nil }
@@ -174,7 +175,7 @@ package final class ScriptedAgent {
     try peer.send(
       .greeting(
         Greeting(
-          role: .agent, pid: pid, instance: instance, session: greeting.session,
+          role: .agent, pid: pid, instance: instance, session: session ?? greeting.session,
           epoch: greeting.epoch, key: token.bytes)))
     return (peer, greeting)
   }

@@ -151,7 +151,9 @@ final class RelayConnection {
     switch message {
     case .greeting(let greeting) where !isLink:
       guard greeting.role == .relay else { return refuse(.wrongUse, "this port is the relay's") }
-      guard token.matches(greeting.key) else { return refuse(.notAllowed, "wrong token") }
+      guard token.matches(greeting.key) else {
+        return refuse(.notAllowed, "wrong token: \(LinkToken.remedy)")
+      }
       onEvent(self, .greeted(greeting))
     case _ where !isLink: throw .invalid("message before the greeting")
     case .heartbeat(let time, _): lastHeard = time

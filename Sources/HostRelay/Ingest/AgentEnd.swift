@@ -6,6 +6,8 @@ import Wire
 /// How an agent died, in words, and whether another may be started.
 struct AgentEnd: Equatable {
   private(set) var words: String
+  /// The words without what the agent itself has said of it, for a log that has its lines too.
+  private(set) var briefWords: String
   /// Why it finished, or else the words: what is said beside `code`.
   private(set) var reason: String
   /// The exit code that makes an end final; nil where another agent may come.
@@ -34,6 +36,7 @@ struct AgentEnd: Equatable {
 
   private init(words: String, finalCode: ExitCode?, code: FinishCode) {
     self.words = words
+    briefWords = words
     reason = words
     self.finalCode = finalCode
     self.code = code
@@ -60,8 +63,8 @@ struct AgentEnd: Equatable {
     case .memoryLimit: code = .memory
     case .bug, .temporary, nil: code = .failed
     }
-    let base = Self.words(forExit: exitCode)
-    words = text.isEmpty ? base : "\(base): \(text)"
+    briefWords = Self.words(forExit: exitCode)
+    words = text.isEmpty ? briefWords : "\(briefWords): \(text)"
     reason = known == .finished ? text : words
   }
 

@@ -188,7 +188,8 @@ final class AgentLink {
     case .refusal(let code, let text): close(.refused(code, text))
     case .greeting(let greeting):
       guard greeting.role == .agent, token.matches(greeting.key) else {
-        return close(.refused(.notAllowed, "the agent does not know the token"))
+        return close(
+          .refused(.notAllowed, "the agent does not know the token: \(LinkToken.remedy)"))
       }
       isGreeted = true
       decoder.payloadLimit = WireLimits.payload

@@ -9,6 +9,9 @@ struct Backoff {
     return RelayLimits.retryDelays[step] * (1 + RelayLimits.retryJitter * jitter)
   }
 
+  /// Where a try at once is of no use.
+  mutating func skipFirst() { step = max(step, 1) }
+
   /// Begins from 0 again.
   mutating func reset() { step = 0 }
 }

@@ -263,13 +263,15 @@ final class Ingest {
       isHung
       ? .hung : isFenced ? .fenced : AgentEnd(end, text: fullText(words?.text, of: UInt32(pid)))
     guard end.finalCode == nil else {
-      Log.note("agent \(pid): \(end.words)")
+      Log.note("agent \(pid): \(end.briefWords)")
       isClosing = true
       retry.stop()
       let told = farewell.flatMap { $0.pid == UInt32(pid) ? end.told($0.code, $0.text) : nil }
       return events.final(told ?? end)
     }
-    died("agent \(pid): \(end.words)", end)
+    died(UInt32(pid), end, isChild: true)
+    // What is missing does not come at once.
+    if end.code == .unavailable { respawns.skipFirst() }
     let delay = crashes.isLooping(now: .now) ? RelayLimits.crashLoopDelay : respawns.next()
     startTime = .now + delay
     if link == nil { connect(after: delay) }
@@ -285,7 +287,7 @@ final class Ingest {
     let end =
       words.code == AgentEnd.killed && isFenced
       ? .fenced : AgentEnd(exitCode: words.code, text: fullText(words.text, of: agent.pid))
-    died("agent \(agent.pid): \(end.words)", end)
+    died(agent.pid, end)
     return true
   }
 
@@ -309,7 +311,7 @@ final class Ingest {
   private func diedSilently(_ agent: Greeting) {
     unexplained = nil
     let end = kills?.haveRisen == true ? AgentEnd.fenced : .silent
-    died("agent \(agent.pid): \(end.words)", end)
+    died(agent.pid, end)
   }
 
   /// What hangs keeps the port, so that no other agent can come: killed, where one may be started in
@@ -324,13 +326,15 @@ final class Ingest {
       hung = pid
     } else {
       unexplained = nil
-      died("agent \(pid): \(AgentEnd.hung.words)", .hung)
+      died(UInt32(pid), .hung)
     }
     return true
   }
 
-  private func died(_ line: String, _ end: AgentEnd) {
-    Log.note(line)
+  private func died(_ pid: UInt32, _ end: AgentEnd, isChild: Bool = false) {
+    let line = "agent \(pid): \(end.words)"
+    // A child writes to the same place as we do, and has said the rest.
+    Log.note(isChild ? "agent \(pid): \(end.briefWords)" : line)
     deaths += 1
     lastDeath = line
     crashes.died(now: .now)

@@ -49,6 +49,8 @@ final class Broadcast {
   var streams: [Stream] { [packets, container.stream, fragments.stream] }
 
   private let hold: Duration?
+  /// Sessions that are over: an agent that was away may still name one.
+  private var ended: [UInt64] = []
   private var announced: Message?
   /// What the log has of the session.
   private var logged: (id: UInt64, state: SessionState)?
@@ -64,12 +66,16 @@ final class Broadcast {
     session = Session(hold: hold)
     container = try ContainerOutput()
     for stream in streams {
-      stream.requestKeyframe = { [weak self] in self?.askForKeyframe($0) ?? false }
+      stream.requestKeyframe = { [weak self] in
+        self?.askForKeyframe($0, isServed: $1) ?? false
+      }
     }
   }
 
   func agentGreeted(_ greeting: Greeting) {
-    session.agentGreeted(session: greeting.session, epoch: greeting.epoch)
+    let isOver = ended.contains(greeting.session)
+    session.agentGreeted(
+      session: isOver ? 0 : greeting.session, epoch: isOver ? 0 : greeting.epoch)
     startedStreams = []
     requests.restart()
     if session.isPauseWanted { tell?(.pause) }
@@ -153,14 +159,16 @@ final class Broadcast {
       // An agent that is lost again is an event of its own.
       if session.state == .interrupted { logged = nil }
       session.linkLost("\(end)", now: .now)
-      announceState()
+      // Why an agent finished is logged once, with its end.
+      let isToldLater = if case .finished = end { true } else { false }
+      announceState(withReason: !isToldLater)
     }
   }
 
-  /// Why the agent is gone, or why none comes, as it becomes known.
+  /// Why the agent is gone, or why none comes, as it becomes known; whoever knows it has logged it.
   func explain(_ words: String) {
     session.explain(words)
-    announceState()
+    announceState(withReason: false)
   }
 
   /// What a consumer reads before its first packet.
@@ -175,9 +183,9 @@ final class Broadcast {
 
   /// Says whether one is to be expected soon.
   @discardableResult
-  func askForKeyframe(_ reason: KeyframeRequests.Reason) -> Bool {
+  func askForKeyframe(_ reason: KeyframeRequests.Reason, isServed: Bool = false) -> Bool {
     let now = Moment.now
-    requests.ask(reason)
+    requests.ask(reason, isServed: isServed, now: now)
     passKeyframeRequest(now: now)
     return requests.isExpected(now: now)
   }
@@ -237,6 +245,7 @@ final class Broadcast {
     wantedBitrate = nil
     packets.forgetCache()
     guard !forGood else { return }
+    ended = ended.suffix(Self.endedLimit - 1) + [session.id]
     session = Session(hold: hold)
     announceState()
   }
@@ -254,6 +263,8 @@ final class Broadcast {
     for message in preface.dropFirst() { put(message) }
   }
 
+  /// Agents come back within minutes, if at all.
+  private static let endedLimit = 16
   /// Streams that one agent may have; the design knows four.
   private static let streamLimit = 8
 
@@ -292,21 +303,21 @@ final class Broadcast {
 
   /// Tells every consumer, when there is something new to tell. The log gets states only: what
   /// explains one later is written where it becomes known.
-  private func announceState() {
+  private func announceState(withReason: Bool = true) {
     let message = stateMessage
     guard message != announced else { return }
     announced = message
     keepAlive.spoke(now: .now)
     let isSuspended = session.state == .interrupted || session.state == .paused
     for stream in streams { stream.isSuspended = isSuspended }
-    logState()
+    logState(withReason: withReason)
     put(message)
   }
 
-  private func logState() {
+  private func logState(withReason: Bool) {
     if let logged, logged == (session.id, session.state) { return }
     logged = (session.id, session.state)
-    let reason = session.text.isEmpty ? "" : ": \(session.text)"
+    let reason = session.text.isEmpty || !withReason ? "" : ": \(session.text)"
     Log.note("session \(session.name): \(session.state.word)\(reason)")
   }
 

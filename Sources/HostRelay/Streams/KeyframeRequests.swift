@@ -17,16 +17,16 @@ struct KeyframeRequests {
   /// Passed, and not come yet.
   private var isOutstanding = false
 
-  /// Notes one wish. Whether it passes is said by `pass`.
-  mutating func ask(_ reason: Reason) {
+  /// Notes one wish. Whether it passes is said by `pass`. One that `isServed` with an older keyframe
+  /// wants a new one now or not at all.
+  mutating func ask(_ reason: Reason, isServed: Bool = false, now: Moment) {
     counts[reason, default: 0] += 1
-    isWaiting = true
+    if !isServed || mayPass(now: now) { isWaiting = true }
   }
 
   /// Whether a request goes to the agent now; true at most once an interval.
   mutating func pass(now: Moment) -> Bool {
-    guard isWaiting else { return false }
-    if let lastPassed, now - lastPassed < RelayLimits.keyframeRequestInterval { return false }
+    guard isWaiting, mayPass(now: now) else { return false }
     isWaiting = false
     isOutstanding = true
     lastPassed = now
@@ -50,5 +50,10 @@ struct KeyframeRequests {
   mutating func restart() {
     satisfied()
     lastPassed = nil
+  }
+
+  private func mayPass(now: Moment) -> Bool {
+    guard let lastPassed else { return true }
+    return now - lastPassed >= RelayLimits.keyframeRequestInterval
   }
 }

@@ -4,8 +4,9 @@ import Report
 ///
 /// Every output is a stream with readers; none has a road of its own.
 final class Stream {
-  /// Called when a reader needs a keyframe; says whether one is on its way.
-  var requestKeyframe: ((KeyframeRequests.Reason) -> Bool)?
+  /// Called when a reader needs a keyframe, or has an old one to begin with (`isServed`) and would
+  /// have a new one; says whether one is on its way.
+  var requestKeyframe: ((KeyframeRequests.Reason, _ isServed: Bool) -> Bool)?
   /// Called when a reader came or went.
   var audienceChanged: (() -> Void)?
 
@@ -34,7 +35,7 @@ final class Stream {
   /// asked for, and the old cache serves where none will come in time.
   func join(_ reader: Reader, now: Moment) {
     readers[ObjectIdentifier(reader)] = reader
-    reader.needsKeyframe = { [weak self] in _ = self?.requestKeyframe?(.behind) }
+    reader.needsKeyframe = { [weak self] in _ = self?.requestKeyframe?(.behind, false) }
     if let head { reader.put(head, now: now) }
     if isSuspended {
       reader.start(
@@ -42,7 +43,7 @@ final class Stream {
         now: now)
     } else if let time = cache.keyframeTime, now - time <= RelayLimits.freshKeyframe {
       reader.start(with: cache.packets, now: now)
-    } else if requestKeyframe?(.join) == true {
+    } else if requestKeyframe?(.join, !cache.packets.isEmpty) == true {
       joiners[ObjectIdentifier(reader)] = now
     } else {
       reader.start(with: cache.packets, now: now)

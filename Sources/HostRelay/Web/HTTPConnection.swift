@@ -84,6 +84,7 @@ import Glibc
   }
 
   private func give(_ wsi: OpaquePointer, _ request: HTTPRequest) -> Bool {
+    server?.asked(self)
     let answer: HTTPDocument
     switch server?.answer?(request) {
     case .document(let document): answer = document
@@ -108,10 +109,10 @@ import Glibc
     return true
   }
 
-  /// Closes without a word, once lws is back in its loop.
+  /// Closes without a word: lws reads the end. A timeout of lws would begin anew with each byte.
   func cut() {
     guard let wsi = unsafe wsi else { return }
-    unsafe lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_ASYNC)
+    shutdown(unsafe lws_get_socket_fd(wsi), Int32(SHUT_RDWR))
   }
 
   private func send(_ bytes: SharedBytes, _ wsi: OpaquePointer, _ how: lws_write_protocol) -> Bool {

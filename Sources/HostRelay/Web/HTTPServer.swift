@@ -96,20 +96,23 @@ final class HTTPServer {
       if let identifier = pages.adopt(socket, visitor: newcomer.visitor) {
         antechamber.enter(identifier, from: newcomer.peer, now: .now)
       }
+    case .foreign:
+      guard let socket = take(newcomer) else { return }
+      serve(socket, .document(.line(405, "GET, HEAD and POST are known here")))
     case .live(let head):
       guard let socket = take(newcomer) else { return }
-      serve(socket, head, newcomer.visitor)
+      serve(socket, answer(to: head, from: newcomer.visitor), isHead: head?.method == "HEAD")
     }
   }
 
-  private func serve(_ socket: consuming OwnedFD, _ head: RequestHead?, _ visitor: Visitor) {
+  private func serve(_ socket: consuming OwnedFD, _ answer: HTTPAnswer, isHead: Bool = false) {
     do {
       let viewer = try LiveConnection(socket, name: nextName(), loop: loop, now: .now)
       viewers[ObjectIdentifier(viewer)] = viewer
       viewer.ended = { [weak self, weak viewer] end in
         if let viewer { self?.viewerEnded(viewer, end) }
       }
-      viewer.give(answer(to: head, from: visitor), isHead: head?.method == "HEAD")
+      viewer.give(answer, isHead: isHead)
     } catch {
       ends.count(.lost("\(error)"))
     }

@@ -11,6 +11,8 @@ final class Newcomer {
     /// A player's request, read off the socket; nil where it cannot be understood.
     case live(RequestHead?)
     case other
+    /// By no method that is known here.
+    case foreign
   }
 
   /// Called when there is something to look at.
@@ -44,6 +46,9 @@ final class Newcomer {
     case .other:
       setLowWater(1, descriptor)
       return .other
+    case .foreign:
+      _ = receive(&bytes, count, descriptor, flags: 0)
+      return .foreign
     case .live(let end):
       setLowWater(1, descriptor)
       guard receive(&bytes, end, descriptor, flags: 0) == end else { return .gone }

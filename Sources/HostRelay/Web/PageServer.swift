@@ -6,7 +6,7 @@ import Posix
 @safe final class PageServer {
   /// Answers a request; called on the loop.
   var answer: ((HTTPRequest) -> HTTPAnswer)?
-  /// Called when a connection has asked for something, or is gone.
+  /// Called when a connection has asked for something, its body included, or is gone.
   var asked: ((ObjectIdentifier) -> Void)?
   /// A WebSocket ended, of the viewer with this name.
   var ended: ((ConsumerEnd, String) -> Void)?
@@ -100,7 +100,7 @@ import Posix
     guard unsafe context != nil else { throw HTTPServerError() }
   }
 
-  fileprivate func asked(_ connection: HTTPConnection) { asked?(ObjectIdentifier(connection)) }
+  func asked(_ connection: HTTPConnection) { asked?(ObjectIdentifier(connection)) }
 
   fileprivate func forget(_ connection: HTTPConnection) {
     let hadViewer = connection.viewer != nil
@@ -156,7 +156,6 @@ private func httpCallback(
     connection.viewer?.sayFarewell()
     return -1
   case LWS_CALLBACK_HTTP:
-    connection.server?.asked(connection)
     let path = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
     return unsafe connection.take(wsi, path: String(decoding: path, as: UTF8.self)) ? 0 : -1
   case LWS_CALLBACK_HTTP_BODY:

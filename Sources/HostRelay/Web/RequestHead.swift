@@ -9,8 +9,10 @@ struct RequestHead: Equatable {
     case unknown
     /// A request for a live stream: ours. The head ends before `end`.
     case live(end: Int)
-    /// Anything else.
+    /// Another request by a method of ours.
     case other
+    /// Anything else. libwebsockets 4.1.6 would take a CONNECT and never let go of it.
+    case foreign
   }
 
   /// Bytes of a head; a longer one is no viewer's.
@@ -24,10 +26,14 @@ struct RequestHead: Equatable {
 
   /// Decides at the earliest byte that tells.
   static func kind(of bytes: Span<UInt8>) -> Kind {
-    let isLive = ["GET /live.", "HEAD /live."].contains { word in
+    func agree(_ word: String) -> Bool {
       zip(word.utf8, 0..<bytes.count).allSatisfy { $0 == bytes[$1] }
     }
-    guard isLive else { return .other }
+    guard agree("GET /live.") || agree("HEAD /live.") else {
+      let method = ["GET ", "HEAD ", "POST "].first { agree($0) }
+      guard let method else { return .foreign }
+      return bytes.count < method.utf8.count ? .unknown : .other
+    }
     var newlines = 0
     for index in 0..<bytes.count {
       switch bytes[index] {
