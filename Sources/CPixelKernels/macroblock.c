@@ -67,6 +67,10 @@ void porthole_copy_macroblock(const uint8_t *luma, const uint8_t *chroma, ptrdif
   for (int row = 0; row < 8; row++) memcpy(to_chroma + row * to_stride, chroma + row * stride, 16);
 }
 
+void porthole_copy_16x8(const uint8_t *from, ptrdiff_t stride, uint8_t *to, ptrdiff_t to_stride) {
+  for (int row = 0; row < 8; row++) memcpy(to + row * to_stride, from + row * stride, 16);
+}
+
 BODY i32x8 squares(const uint8_t *a, const uint8_t *b) {
   u8x16 left, right;
   memcpy(&left, a, 16);

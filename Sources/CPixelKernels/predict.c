@@ -1,11 +1,16 @@
 // Intra and inter prediction (H.264 clauses 8.3.3, 8.3.4 and 8.4.2.2.2).
 #include <string.h>
 
+#include "dispatch.h"
 #include "encode_kernels.h"
+
+typedef uint8_t u8x16 __attribute__((vector_size(16)));
+typedef uint16_t u16x16 __attribute__((vector_size(32)));
+typedef int16_t i16x16 __attribute__((vector_size(32)));
 
 static uint8_t clip255(int value) { return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value); }
 
-static void luma_dc(const uint8_t *target, ptrdiff_t stride, int available, uint8_t *prediction) {
+BODY void luma_dc(const uint8_t *target, ptrdiff_t stride, int available, uint8_t *prediction) {
   int sum = 0, sides = 0;
   if (available & PORTHOLE_ABOVE) {
     for (int x = 0; x < 16; x++) sum += target[x - stride];
@@ -19,7 +24,7 @@ static void luma_dc(const uint8_t *target, ptrdiff_t stride, int available, uint
   memset(prediction, mean, 256);
 }
 
-static void luma_plane(const uint8_t *target, ptrdiff_t stride, uint8_t *prediction) {
+BODY void luma_plane(const uint8_t *target, ptrdiff_t stride, uint8_t *prediction) {
   const uint8_t *above = target - stride, *left = target - 1;
   int h = 0, v = 0;
   for (int i = 0; i < 8; i++) {
@@ -28,13 +33,18 @@ static void luma_plane(const uint8_t *target, ptrdiff_t stride, uint8_t *predict
   }
   int b = (5 * h + 32) >> 6, c = (5 * v + 32) >> 6;
   int a = 16 * (left[15 * stride] + above[15]);
-  for (int y = 0; y < 16; y++)
-    for (int x = 0; x < 16; x++)
-      prediction[16 * y + x] = clip255((a + b * (x - 7) + c * (y - 7) + 16) >> 5);
+  const i16x16 steps = {-7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8};
+  const i16x16 least = {0}, most = least + 255;
+  for (int y = 0; y < 16; y++) {
+    i16x16 value = (steps * (int16_t)b + (int16_t)(a + c * (y - 7) + 16)) >> 5;
+    value = __builtin_elementwise_min(__builtin_elementwise_max(value, least), most);
+    u8x16 row = __builtin_convertvector(value, u8x16);
+    memcpy(prediction + 16 * y, &row, 16);
+  }
 }
 
-void porthole_intra_luma(const uint8_t *target, ptrdiff_t stride, int mode, int available,
-                         uint8_t prediction[256]) {
+BODY void porthole_intra_luma_body(const uint8_t *target, ptrdiff_t stride, int mode, int available,
+                                   uint8_t prediction[256]) {
   switch (mode) {
     case 0:
       for (int y = 0; y < 16; y++) memcpy(prediction + 16 * y, target - stride, 16);
@@ -49,6 +59,9 @@ void porthole_intra_luma(const uint8_t *target, ptrdiff_t stride, int mode, int 
       luma_plane(target, stride, prediction);
   }
 }
+KERNEL(void, porthole_intra_luma,
+       (const uint8_t *target, ptrdiff_t stride, int mode, int available, uint8_t prediction[256]),
+       (target, stride, mode, available, prediction))
 
 // One 4x4 block of one component; which sides count depends on the block's place.
 static int chroma_mean(const uint8_t *target, ptrdiff_t stride, int x, int y, int available) {
@@ -117,18 +130,24 @@ void porthole_intra_chroma(const uint8_t *target, ptrdiff_t stride, int mode, in
   }
 }
 
-void porthole_inter_chroma(const uint8_t *reference, ptrdiff_t stride, int half_x, int half_y,
-                           uint8_t prediction[128]) {
-  for (int y = 0; y < 8; y++) {
-    const uint8_t *a = reference + y * stride, *b = a + stride;
-    uint8_t *to = prediction + 16 * y;
-    if (half_x && half_y)
-      for (int x = 0; x < 16; x++) to[x] = (uint8_t)((a[x] + a[x + 2] + b[x] + b[x + 2] + 2) >> 2);
-    else if (half_x)
-      for (int x = 0; x < 16; x++) to[x] = (uint8_t)((a[x] + a[x + 2] + 1) >> 1);
-    else if (half_y)
-      for (int x = 0; x < 16; x++) to[x] = (uint8_t)((a[x] + b[x] + 1) >> 1);
-    else
-      memcpy(to, a, 16);
+BODY u16x16 wide(const uint8_t *bytes) {
+  u8x16 value;
+  memcpy(&value, bytes, 16);
+  return __builtin_convertvector(value, u16x16);
+}
+
+BODY void porthole_inter_chroma_body(const uint8_t *reference, ptrdiff_t stride, int half_x,
+                                     int half_y, uint8_t prediction[128]) {
+  const ptrdiff_t right = half_x ? 2 : 0, below = half_y ? stride : 0;
+  for (int y = 0; y < 8; y++, reference += stride) {
+    // Where one of the two is not halved each sample counts twice, which rounds as one half does.
+    u16x16 sum = wide(reference) + wide(reference + right) + wide(reference + below) +
+                 wide(reference + right + below);
+    u8x16 mean = __builtin_convertvector((sum + 2) >> 2, u8x16);
+    memcpy(prediction + 16 * y, &mean, 16);
   }
 }
+KERNEL(void, porthole_inter_chroma,
+       (const uint8_t *reference, ptrdiff_t stride, int half_x, int half_y,
+        uint8_t prediction[128]),
+       (reference, stride, half_x, half_y, prediction))

@@ -36,6 +36,30 @@ uint32_t porthole_sad_16x8(const uint8_t *a, ptrdiff_t a_stride, const uint8_t *
   return sad_rows(a, a_stride, b, b_stride, 0, 8, 1);
 }
 
+void porthole_sad_cross_16x16(const uint8_t *block, ptrdiff_t stride, const uint8_t *reference,
+                              ptrdiff_t reference_stride, uint32_t sads[4]) {
+#if defined(__x86_64__)
+  __m128i left = _mm_setzero_si128(), right = left, up = left, down = left;
+  for (int row = 0; row < 16; row++) {
+    const uint8_t *line = reference + row * reference_stride;
+    const __m128i own = _mm_loadu_si128((const __m128i *)(block + row * stride));
+    left = _mm_add_epi32(left, _mm_sad_epu8(own, _mm_loadu_si128((const __m128i *)(line - 1))));
+    right = _mm_add_epi32(right, _mm_sad_epu8(own, _mm_loadu_si128((const __m128i *)(line + 1))));
+    up = _mm_add_epi32(
+        up, _mm_sad_epu8(own, _mm_loadu_si128((const __m128i *)(line - reference_stride))));
+    down = _mm_add_epi32(
+        down, _mm_sad_epu8(own, _mm_loadu_si128((const __m128i *)(line + reference_stride))));
+  }
+  const __m128i sums[4] = {left, right, up, down};
+  for (int i = 0; i < 4; i++)
+    sads[i] = (uint32_t)(_mm_cvtsi128_si32(sums[i]) + _mm_extract_epi16(sums[i], 4));
+#else
+  const ptrdiff_t offset[4] = {-1, 1, -reference_stride, reference_stride};
+  for (int i = 0; i < 4; i++)
+    sads[i] = sad_rows(block, stride, reference + offset[i], reference_stride, 0, 16, 1);
+#endif
+}
+
 uint32_t porthole_search_16x16(const uint8_t *block, ptrdiff_t stride, const uint8_t *reference,
                                ptrdiff_t reference_stride, int width, int height, int *x, int *y) {
   uint32_t best = UINT32_MAX;

@@ -5,6 +5,9 @@
 
 #include "dispatch.h"
 #include "encode_kernels.h"
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 
 typedef int16_t i16x8 __attribute__((vector_size(16)));
 typedef uint16_t u16x8 __attribute__((vector_size(16)));
@@ -20,18 +23,6 @@ BODY i16x8 load8(const uint8_t *bytes) {
   u8x8 value;
   memcpy(&value, bytes, 8);
   return __builtin_convertvector(value, i16x8);
-}
-
-BODY i16x8 load_levels(const int16_t *a, const int16_t *b) {
-  i16x8 value;
-  memcpy(&value, a, 8);
-  memcpy((char *)&value + 8, b, 8);
-  return value;
-}
-
-BODY void store_levels(int16_t *a, int16_t *b, i16x8 value) {
-  memcpy(a, &value, 8);
-  memcpy(b, (char *)&value + 8, 8);
 }
 
 BODY struct pair transposed(struct pair in) {
@@ -82,33 +73,71 @@ BODY i16x8 restored(i16x8 levels, const int16_t *factors) {
   return levels * factor;
 }
 
-// Quantises two transformed blocks and says in two bits which has a level other than 0.
-BODY uint32_t quantize_pair(struct pair in, const struct porthole_quantizer *q, int16_t *left,
-                            int16_t *right, int16_t *left_dc, int16_t *right_dc) {
+// A bit for each of 16 words that is not 0.
+BODY uint16_t nonzero(i16x8 low, i16x8 high) {
+#if defined(__x86_64__)
+  const __m128i zero = _mm_setzero_si128();
+  return (uint16_t)~_mm_movemask_epi8(_mm_packs_epi16(_mm_cmpeq_epi16((__m128i)low, zero),
+                                                      _mm_cmpeq_epi16((__m128i)high, zero)));
+#else
+  unsigned mask = 0;
+  for (int i = 0; i < 8; i++) mask |= (low[i] != 0) << i | (high[i] != 0) << (i + 8);
+  return (uint16_t)mask;
+#endif
+}
+
+// Stores a block, which lies transposed in two vectors, in the order of figure 8-8's zig-zag scan.
+// Answers a bit for each level that is not 0.
+BODY uint16_t store_ordered(int16_t *levels, i16x8 rows01, i16x8 rows23) {
+  i16x8 low = __builtin_shufflevector(rows01, rows23, 0, 4, 1, 2, 5, 8, 12, 9);
+  i16x8 high = __builtin_shufflevector(rows01, rows23, 6, 3, 7, 10, 13, 14, 11, 15);
+  memcpy(levels, &low, 16);
+  memcpy(levels + 8, &high, 16);
+  return nonzero(low, high);
+}
+
+// Quantises two transformed blocks, and says of each which levels are other than 0.
+BODY void quantize_pair(struct pair in, const struct porthole_quantizer *q, int16_t *left,
+                        int16_t *right, uint16_t masks[2], int16_t *left_dc, int16_t *right_dc) {
   if (left_dc) {
     *left_dc = in.row[0][0];
     *right_dc = in.row[0][4];
     in.row[0] &= (i16x8){0, -1, -1, -1, 0, -1, -1, -1};
   }
-  i16x8 any = {0};
-  for (int row = 0; row < 4; row++) {
-    i16x8 level = row & 1 ? quantized(in.row[row], q->scale_odd, q->bias_odd)
-                          : quantized(in.row[row], q->scale_even, q->bias_even);
-    any |= level;
-    store_levels(left + 4 * row, right + 4 * row, level);
-  }
-  uint64_t halves[2];
-  memcpy(halves, &any, 16);
-  return (halves[0] != 0) | (halves[1] != 0) << 1;
+  i16x8 level[4];
+  for (int row = 0; row < 4; row++)
+    level[row] = row & 1 ? quantized(in.row[row], q->scale_odd, q->bias_odd)
+                         : quantized(in.row[row], q->scale_even, q->bias_even);
+  masks[0] = store_ordered(
+      left, __builtin_shufflevector(level[0], level[1], 0, 1, 2, 3, 8, 9, 10, 11),
+      __builtin_shufflevector(level[2], level[3], 0, 1, 2, 3, 8, 9, 10, 11));
+  masks[1] = store_ordered(
+      right, __builtin_shufflevector(level[0], level[1], 4, 5, 6, 7, 12, 13, 14, 15),
+      __builtin_shufflevector(level[2], level[3], 4, 5, 6, 7, 12, 13, 14, 15));
+}
+
+// The other way round: rows 0 and 1, then 2 and 3, of a block in zig-zag order.
+BODY void load_ordered(const int16_t *levels, i16x8 rows[2]) {
+  i16x8 low, high;
+  memcpy(&low, levels, 16);
+  memcpy(&high, levels + 8, 16);
+  rows[0] = __builtin_shufflevector(low, high, 0, 2, 3, 9, 1, 4, 8, 10);
+  rows[1] = __builtin_shufflevector(low, high, 5, 7, 11, 14, 6, 12, 13, 15);
 }
 
 BODY struct pair restore_pair(const struct porthole_quantizer *q, const int16_t *left,
                               const int16_t *right, const int16_t *left_dc,
                               const int16_t *right_dc) {
+  i16x8 a[2], b[2];
+  load_ordered(left, a);
+  load_ordered(right, b);
   struct pair in;
-  for (int row = 0; row < 4; row++)
-    in.row[row] = restored(load_levels(left + 4 * row, right + 4 * row),
-                           row & 1 ? q->restore_odd : q->restore_even);
+  for (int half = 0; half < 2; half++) {
+    in.row[2 * half] = restored(
+        __builtin_shufflevector(a[half], b[half], 0, 1, 2, 3, 8, 9, 10, 11), q->restore_even);
+    in.row[2 * half + 1] = restored(
+        __builtin_shufflevector(a[half], b[half], 4, 5, 6, 7, 12, 13, 14, 15), q->restore_odd);
+  }
   if (left_dc) {
     in.row[0][0] = *left_dc;
     in.row[0][4] = *right_dc;
@@ -123,11 +152,16 @@ BODY i16x8 clipped(i16x8 value) {
   return __builtin_elementwise_min(__builtin_elementwise_max(value, least), most);
 }
 
-uint32_t porthole_forward_luma(const uint8_t *source, ptrdiff_t stride, const uint8_t *prediction,
-                               ptrdiff_t prediction_stride,
-                               const struct porthole_quantizer *quantizer, int16_t levels[256],
-                               int16_t *dc) {
+BODY uint32_t blocks_of(const uint16_t *masks, int count) {
   uint32_t blocks = 0;
+  for (int block = 0; block < count; block++) blocks |= (uint32_t)(masks[block] != 0) << block;
+  return blocks;
+}
+
+BODY uint32_t porthole_forward_luma_body(const uint8_t *source, ptrdiff_t stride,
+                                         const uint8_t *prediction, ptrdiff_t prediction_stride,
+                                         const struct porthole_quantizer *quantizer,
+                                         int16_t levels[256], uint16_t masks[16], int16_t *dc) {
   for (int block = 0; block < 16; block += 2) {
     const uint8_t *from = source + (block & 12) * stride + (block & 3) * 4;
     const uint8_t *less = prediction + (block & 12) * prediction_stride + (block & 3) * 4;
@@ -135,17 +169,22 @@ uint32_t porthole_forward_luma(const uint8_t *source, ptrdiff_t stride, const ui
     for (int row = 0; row < 4; row++)
       in.row[row] = load8(from + row * stride) - load8(less + row * prediction_stride);
     in = forward_columns(transposed(forward_columns(in)));
-    blocks |= quantize_pair(in, quantizer, levels + 16 * block, levels + 16 * (block + 1),
-                            dc ? dc + block : NULL, dc ? dc + block + 1 : NULL)
-              << block;
+    quantize_pair(in, quantizer, levels + 16 * block, levels + 16 * (block + 1), masks + block,
+                  dc ? dc + block : NULL, dc ? dc + block + 1 : NULL);
   }
-  return blocks;
+  return blocks_of(masks, 16);
 }
+KERNEL(uint32_t, porthole_forward_luma,
+       (const uint8_t *source, ptrdiff_t stride, const uint8_t *prediction,
+        ptrdiff_t prediction_stride, const struct porthole_quantizer *quantizer,
+        int16_t levels[256], uint16_t masks[16], int16_t *dc),
+       (source, stride, prediction, prediction_stride, quantizer, levels, masks, dc))
 
-void porthole_inverse_luma(uint8_t *target, ptrdiff_t stride, const uint8_t *prediction,
-                           ptrdiff_t prediction_stride,
-                           const struct porthole_quantizer *quantizer, const int16_t levels[256],
-                           const int16_t *dc, uint32_t blocks) {
+BODY void porthole_inverse_luma_body(uint8_t *target, ptrdiff_t stride, const uint8_t *prediction,
+                                     ptrdiff_t prediction_stride,
+                                     const struct porthole_quantizer *quantizer,
+                                     const int16_t levels[256], const int16_t *dc,
+                                     uint32_t blocks) {
   for (int block = 0; block < 16; block += 2) {
     uint8_t *to = target + (block & 12) * stride + (block & 3) * 4;
     const uint8_t *from = prediction + (block & 12) * prediction_stride + (block & 3) * 4;
@@ -164,6 +203,11 @@ void porthole_inverse_luma(uint8_t *target, ptrdiff_t stride, const uint8_t *pre
     }
   }
 }
+KERNEL(void, porthole_inverse_luma,
+       (uint8_t *target, ptrdiff_t stride, const uint8_t *prediction, ptrdiff_t prediction_stride,
+        const struct porthole_quantizer *quantizer, const int16_t levels[256], const int16_t *dc,
+        uint32_t blocks),
+       (target, stride, prediction, prediction_stride, quantizer, levels, dc, blocks))
 
 BODY i16x8 load4(const uint8_t *bytes) {
   u8x8 value = {0};
@@ -171,19 +215,24 @@ BODY i16x8 load4(const uint8_t *bytes) {
   return __builtin_convertvector(value, i16x8);
 }
 
-int porthole_code_4x4(const uint8_t *source, ptrdiff_t stride, uint8_t *target,
-                      ptrdiff_t target_stride, const uint8_t prediction[16],
-                      const struct porthole_quantizer *quantizer, int16_t levels[16]) {
-  int16_t unused[16];
+BODY int porthole_code_4x4_body(const uint8_t *source, ptrdiff_t stride, uint8_t *target,
+                                ptrdiff_t target_stride, const uint8_t prediction[16],
+                                const struct porthole_quantizer *quantizer, int16_t levels[16],
+                                uint16_t *mask) {
+  // Its neighbour in the vectors is a block without levels.
+  int16_t none[16];
+  uint16_t masks[2];
   struct pair in;
   for (int row = 0; row < 4; row++)
     in.row[row] = load4(source + row * stride) - load4(prediction + 4 * row);
   in = forward_columns(transposed(forward_columns(in)));
-  if (!quantize_pair(in, quantizer, levels, unused, NULL, NULL)) {
+  quantize_pair(in, quantizer, levels, none, masks, NULL, NULL);
+  *mask = masks[0];
+  if (!*mask) {
     for (int row = 0; row < 4; row++) memcpy(target + row * target_stride, prediction + 4 * row, 4);
     return 0;
   }
-  struct pair residual = restore_pair(quantizer, levels, unused, NULL, NULL);
+  struct pair residual = restore_pair(quantizer, levels, none, NULL, NULL);
   for (int row = 0; row < 4; row++) {
     i16x8 sum = residual.row[row] + load4(prediction + 4 * row);
     u8x8 bytes = __builtin_convertvector(clipped(sum), u8x8);
@@ -191,6 +240,11 @@ int porthole_code_4x4(const uint8_t *source, ptrdiff_t stride, uint8_t *target,
   }
   return 1;
 }
+KERNEL(int, porthole_code_4x4,
+       (const uint8_t *source, ptrdiff_t stride, uint8_t *target, ptrdiff_t target_stride,
+        const uint8_t prediction[16], const struct porthole_quantizer *quantizer,
+        int16_t levels[16], uint16_t *mask),
+       (source, stride, target, target_stride, prediction, quantizer, levels, mask))
 
 BODY i16x8 component(const uint8_t *bytes, int index) {
   u8x16 value;
@@ -199,11 +253,10 @@ BODY i16x8 component(const uint8_t *bytes, int index) {
   return index ? (i16x8)((u16x8)words >> 8) : words & 255;
 }
 
-uint32_t porthole_forward_chroma(const uint8_t *source, ptrdiff_t stride,
-                                 const uint8_t *prediction, ptrdiff_t prediction_stride,
-                                 const struct porthole_quantizer *quantizer, int16_t levels[128],
-                                 int16_t dc[8]) {
-  uint32_t blocks = 0;
+BODY uint32_t porthole_forward_chroma_body(const uint8_t *source, ptrdiff_t stride,
+                                           const uint8_t *prediction, ptrdiff_t prediction_stride,
+                                           const struct porthole_quantizer *quantizer,
+                                           int16_t levels[128], uint16_t masks[8], int16_t dc[8]) {
   for (int block = 0; block < 8; block += 2) {
     const int top = (block & 2) * 2;
     struct pair in;
@@ -211,26 +264,33 @@ uint32_t porthole_forward_chroma(const uint8_t *source, ptrdiff_t stride,
       in.row[row] = component(source + (top + row) * stride, block >> 2) -
                     component(prediction + (top + row) * prediction_stride, block >> 2);
     in = forward_columns(transposed(forward_columns(in)));
-    blocks |= quantize_pair(in, quantizer, levels + 16 * block, levels + 16 * (block + 1),
-                            dc + block, dc + block + 1)
-              << block;
+    quantize_pair(in, quantizer, levels + 16 * block, levels + 16 * (block + 1), masks + block,
+                  dc + block, dc + block + 1);
   }
-  return blocks;
+  return blocks_of(masks, 8);
 }
+KERNEL(uint32_t, porthole_forward_chroma,
+       (const uint8_t *source, ptrdiff_t stride, const uint8_t *prediction,
+        ptrdiff_t prediction_stride, const struct porthole_quantizer *quantizer,
+        int16_t levels[128], uint16_t masks[8], int16_t dc[8]),
+       (source, stride, prediction, prediction_stride, quantizer, levels, masks, dc))
 
-void porthole_inverse_chroma(uint8_t *target, ptrdiff_t stride, const uint8_t *prediction,
-                             ptrdiff_t prediction_stride,
-                             const struct porthole_quantizer *quantizer, const int16_t levels[128],
-                             const int16_t dc[8], uint32_t blocks) {
+BODY void porthole_inverse_chroma_body(uint8_t *target, ptrdiff_t stride,
+                                       const uint8_t *prediction, ptrdiff_t prediction_stride,
+                                       const struct porthole_quantizer *quantizer,
+                                       const int16_t levels[128], const int16_t dc[8],
+                                       int has_levels) {
   for (int half = 0; half < 2; half++) {
     struct pair residual[2];
+    if (!has_levels) {
+      for (int row = 4 * half; row < 4 * half + 4; row++)
+        memcpy(target + row * stride, prediction + row * prediction_stride, 16);
+      continue;
+    }
     for (int index = 0; index < 2; index++) {
       int block = 4 * index + 2 * half;
-      if (blocks >> block & 3)
-        residual[index] = restore_pair(quantizer, levels + 16 * block, levels + 16 * (block + 1),
-                                       dc + block, dc + block + 1);
-      else
-        memset(&residual[index], 0, sizeof(struct pair));
+      residual[index] = restore_pair(quantizer, levels + 16 * block, levels + 16 * (block + 1),
+                                     dc + block, dc + block + 1);
     }
     for (int row = 0; row < 4; row++) {
       const uint8_t *from = prediction + (4 * half + row) * prediction_stride;
@@ -241,6 +301,11 @@ void porthole_inverse_chroma(uint8_t *target, ptrdiff_t stride, const uint8_t *p
     }
   }
 }
+KERNEL(void, porthole_inverse_chroma,
+       (uint8_t *target, ptrdiff_t stride, const uint8_t *prediction, ptrdiff_t prediction_stride,
+        const struct porthole_quantizer *quantizer, const int16_t levels[128], const int16_t dc[8],
+        int has_levels),
+       (target, stride, prediction, prediction_stride, quantizer, levels, dc, has_levels))
 
 // Table 8-15's normAdjust and its counterpart for the encoder, for coefficients at even places,
 // odd places, and one of each.
@@ -291,28 +356,34 @@ static void hadamard16(const int16_t in[16], int out[16]) {
   }
 }
 
-int porthole_luma_dc(int16_t dc[16], const struct porthole_quantizer *quantizer,
-                     int16_t levels[16]) {
-  int sums[16], any = 0;
+// Figure 8-8's scan.
+static const uint8_t scan[16] = {0, 1, 4, 8, 5, 2, 3, 6, 9, 12, 13, 10, 7, 11, 14, 15};
+
+uint32_t porthole_luma_dc(int16_t dc[16], const struct porthole_quantizer *quantizer,
+                          int16_t levels[16]) {
+  int sums[16];
   int16_t raster[16];
+  uint32_t mask = 0;
   hadamard16(dc, sums);
-  for (int i = 0; i < 16; i++) {
-    // The sums are halved; blocks lie transposed for the zig-zag scan.
+  // The sums are halved.
+  for (int i = 0; i < 16; i++)
     raster[i] = (int16_t)dc_level((sums[i] + (sums[i] > 0)) / 2, quantizer);
-    levels[(i & 3) * 4 + i / 4] = raster[i];
-    any |= raster[i];
+  for (int i = 0; i < 16; i++) {
+    levels[i] = raster[scan[i]];
+    mask |= (uint32_t)(levels[i] != 0) << i;
   }
   hadamard16(raster, sums);
   int shift = quantizer->qp / 6, scale = 16 * restore_base[quantizer->qp % 6][0];
   for (int i = 0; i < 16; i++)
     dc[i] = (int16_t)(shift >= 6 ? sums[i] * scale * (1 << (shift - 6))
                                  : (sums[i] * scale + (1 << (5 - shift))) >> (6 - shift));
-  return any != 0;
+  return mask;
 }
 
-int porthole_chroma_dc(int16_t dc[4], const struct porthole_quantizer *quantizer,
-                       int16_t levels[4]) {
-  int sums[4], any = 0;
+uint32_t porthole_chroma_dc(int16_t dc[4], const struct porthole_quantizer *quantizer,
+                            int16_t levels[4]) {
+  int sums[4];
+  uint32_t mask = 0;
   int16_t coded[4];
   for (int pass = 0; pass < 2; pass++) {
     const int16_t *in = pass ? coded : dc;
@@ -326,22 +397,10 @@ int porthole_chroma_dc(int16_t dc[4], const struct porthole_quantizer *quantizer
     for (int i = 0; i < 4; i++) {
       coded[i] = (int16_t)dc_level(sums[i], quantizer);
       levels[i] = coded[i];
-      any |= coded[i];
+      mask |= (uint32_t)(coded[i] != 0) << i;
     }
   }
   int scale = 16 * restore_base[quantizer->qp % 6][0];
   for (int i = 0; i < 4; i++) dc[i] = (int16_t)(sums[i] * scale * (1 << quantizer->qp / 6) >> 5);
-  return any != 0;
-}
-
-// Figure 8-8's scan, for blocks that lie transposed.
-static const uint8_t scan[16] = {0, 4, 1, 2, 5, 8, 12, 9, 6, 3, 7, 10, 13, 14, 11, 15};
-
-uint32_t porthole_zigzag(const int16_t block[16], int16_t ordered[16]) {
-  uint32_t mask = 0;
-  for (int i = 0; i < 16; i++) {
-    ordered[i] = block[scan[i]];
-    mask |= (uint32_t)(ordered[i] != 0) << i;
-  }
   return mask;
 }

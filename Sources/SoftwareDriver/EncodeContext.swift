@@ -6,7 +6,7 @@ internal import CVA
   let config: EncodeConfig
   let columns: Int
   let rows: Int
-  var encoder: PictureEncoder
+  let encoder: PictureEncoder
   var rateControl = RateControl()
   /// ICQ's quality factor, which is this driver's QP for all pictures.
   var constantQP: Int?

@@ -56,10 +56,12 @@ extension Display {
   package func importableModifiers() -> [UInt64] {
     guard (try? VideoProcessor(on: self, width: 64, height: 64)) != nil else { return [] }
     var found: [UInt64] = []
-    for modifier in [nil] + DRMModifier.intel.map(Optional.some) + [DRMModifier.linear] {
+    for modifier in [nil] + DRMModifier.intel.map(Optional.some) {
       guard let own = exported(modifier: modifier) else { continue }
       if !found.contains(own) { found.append(own) }
     }
+    // What imports anything imports rows, though not every driver would make a surface of them.
+    if !found.isEmpty, !found.contains(DRMModifier.linear) { found.append(DRMModifier.linear) }
     return found
   }
 

@@ -1,3 +1,4 @@
+import CommandOptions
 import PipeWire
 import Pixels
 import Testing
@@ -53,6 +54,26 @@ struct GeometryTests {
     let content = geometry.content
     #expect([content.x, content.y, content.width, content.height] == place)
     #expect(geometry.hasBars == (place != [0, 0, boxWidth, boxHeight]))
+  }
+
+  @Test("size, turn and colour are taken from the command line, and nothing else is")
+  func options() throws {
+    let options = try Options(
+      Options.table.parse([
+        "--size", "640x360", "--rotate", "270", "--mirror", "--color", "bt601", "--profile", "main",
+      ]))
+    #expect(
+      options.wish
+        == PictureWish(
+          width: 640, height: 360, turn: Orientation(quarterTurns: 3, isMirrored: true)))
+    #expect(options.colour == .bt601)
+    #expect(options.profile == .main)
+    let plain = try Options(Options.table.parse([]))
+    #expect(plain.wish == PictureWish())
+    #expect(plain.colour == .bt709 && plain.profile == nil)
+    for words in [["--rotate", "45"], ["--color", "bt2020"], ["--size", "0x1"]] {
+      #expect(throws: UsageError.self) { try Options(Options.table.parse(words)) }
+    }
   }
 
   @Test("a quarter turn swaps the sides of a picture without a size of its own")

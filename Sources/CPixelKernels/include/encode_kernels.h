@@ -11,12 +11,17 @@ void porthole_hash_macroblocks(const uint8_t *luma, const uint8_t *chroma, ptrdi
 /// Copies one macroblock, luma and chroma.
 void porthole_copy_macroblock(const uint8_t *luma, const uint8_t *chroma, ptrdiff_t stride,
                               uint8_t *to_luma, uint8_t *to_chroma, ptrdiff_t to_stride);
+/// Copies 8 rows of 16 bytes.
+void porthole_copy_16x8(const uint8_t *from, ptrdiff_t stride, uint8_t *to, ptrdiff_t to_stride);
 /// Sum of squared differences of two macroblocks, luma and chroma.
 uint32_t porthole_macroblock_ssd(const uint8_t *luma, const uint8_t *chroma, ptrdiff_t stride,
                                  const uint8_t *luma2, const uint8_t *chroma2, ptrdiff_t stride2);
 /// Sum of absolute differences of two 16x16 luma blocks.
 uint32_t porthole_sad_16x16(const uint8_t *a, ptrdiff_t a_stride, const uint8_t *b,
                             ptrdiff_t b_stride);
+/// The same with the blocks one sample to the left and right of `reference`, above and below it.
+void porthole_sad_cross_16x16(const uint8_t *block, ptrdiff_t stride, const uint8_t *reference,
+                              ptrdiff_t reference_stride, uint32_t sads[4]);
 /// The same of two chroma blocks, 16 bytes by 8 rows.
 uint32_t porthole_sad_16x8(const uint8_t *a, ptrdiff_t a_stride, const uint8_t *b,
                            ptrdiff_t b_stride);
@@ -38,40 +43,46 @@ struct porthole_quantizer {
 /// `rounding` is the part of a step, in 1/64, that rounds up: 21 for intra, 11 for inter.
 void porthole_make_quantizer(int qp, int rounding, struct porthole_quantizer *quantizer);
 
-/// Transforms and quantises source minus prediction into 16 blocks in raster order; the answer has
-/// a bit for each block with a level other than 0. With `dc` the DC coefficients go there unquantised.
+/// Transforms and quantises source minus prediction into 16 blocks in raster order, their levels in
+/// zig-zag order. Of each block `masks` has a bit for each level other than 0, and the answer a bit
+/// for each block with such a level. With `dc` the DC coefficients go there unquantised.
 uint32_t porthole_forward_luma(const uint8_t *source, ptrdiff_t stride, const uint8_t *prediction,
                                ptrdiff_t prediction_stride,
                                const struct porthole_quantizer *quantizer, int16_t levels[256],
-                               int16_t *dc);
+                               uint16_t masks[16], int16_t *dc);
 /// Adds the residual to the prediction into `target`; blocks outside `blocks` have none. With `dc`
 /// the DC coefficients come from there, restored already.
 void porthole_inverse_luma(uint8_t *target, ptrdiff_t stride, const uint8_t *prediction,
                            ptrdiff_t prediction_stride,
                            const struct porthole_quantizer *quantizer, const int16_t levels[256],
                            const int16_t *dc, uint32_t blocks);
-/// One 4x4 block of that kind, its prediction 4 bytes a row; answers whether a level is other than 0.
+/// Drops the levels of 8x8 quarters, or of all, where they are few, small and scattered: they cost
+/// more bits than they are worth. Answers the blocks that keep theirs.
+uint32_t porthole_drop_luma(int16_t levels[256], uint16_t masks[16], uint32_t blocks);
+/// The same for the AC levels of Cb and of Cr.
+uint32_t porthole_drop_chroma(int16_t levels[128], uint16_t masks[8], uint32_t blocks);
+/// One 4x4 block both ways, its prediction 4 bytes a row; answers whether a level is other than 0.
 int porthole_code_4x4(const uint8_t *source, ptrdiff_t stride, uint8_t *target,
                       ptrdiff_t target_stride, const uint8_t prediction[16],
-                      const struct porthole_quantizer *quantizer, int16_t levels[16]);
+                      const struct porthole_quantizer *quantizer, int16_t levels[16],
+                      uint16_t *mask);
 /// The same for chroma: four blocks of Cb, four of Cr; DC is always apart.
 uint32_t porthole_forward_chroma(const uint8_t *source, ptrdiff_t stride,
                                  const uint8_t *prediction, ptrdiff_t prediction_stride,
                                  const struct porthole_quantizer *quantizer, int16_t levels[128],
-                                 int16_t dc[8]);
+                                 uint16_t masks[8], int16_t dc[8]);
 void porthole_inverse_chroma(uint8_t *target, ptrdiff_t stride, const uint8_t *prediction,
                              ptrdiff_t prediction_stride,
                              const struct porthole_quantizer *quantizer, const int16_t levels[128],
-                             const int16_t dc[8], uint32_t blocks);
-/// Quantises the 16 luma DC coefficients of an Intra_16x16 macroblock, laid out as a block is, and
-/// restores them in place (clause 8.5.10). Answers whether a level is other than 0.
-int porthole_luma_dc(int16_t dc[16], const struct porthole_quantizer *quantizer,
-                     int16_t levels[16]);
-/// Quantises the four DC coefficients of one chroma component and restores them in place.
-int porthole_chroma_dc(int16_t dc[4], const struct porthole_quantizer *quantizer,
-                       int16_t levels[4]);
-/// Brings a block into zig-zag order; bit n of the answer says that level n is not 0.
-uint32_t porthole_zigzag(const int16_t block[16], int16_t ordered[16]);
+                             const int16_t dc[8], int has_levels);
+/// Quantises the 16 luma DC coefficients of an Intra_16x16 macroblock into zig-zag order, and
+/// restores them in place (clause 8.5.10). Answers a bit for each level other than 0.
+uint32_t porthole_luma_dc(int16_t dc[16], const struct porthole_quantizer *quantizer,
+                          int16_t levels[16]);
+/// Quantises the four DC coefficients of one chroma component and restores them in place. Answers a
+/// bit for each level other than 0.
+uint32_t porthole_chroma_dc(int16_t dc[4], const struct porthole_quantizer *quantizer,
+                            int16_t levels[4]);
 
 /// Where an intra macroblock may look.
 enum { PORTHOLE_LEFT = 1, PORTHOLE_ABOVE = 2, PORTHOLE_CORNER = 4, PORTHOLE_ABOVE_RIGHT = 8 };

@@ -2,9 +2,9 @@
 extension PictureEncoder {
   /// Writes the macroblock's blocks, and notes in `here` which have levels. Counts them too, as trials
   /// are written in CAVLC.
-  mutating func putResidual(
+  func putResidual(
     _ decided: borrowing DecidedMacroblock, _ here: inout MacroblockContext,
-    _ around: ContextNeighbours, column: Int, row: Int, into sink: inout BitSink
+    _ around: ContextNeighbours, into sink: inout BitSink
   ) {
     if decided.hasLumaDC {
       let flags = around.flags(MacroblockContext.lumaDC)
@@ -22,7 +22,7 @@ extension PictureEncoder {
         let block = lumaBlock(index, of: decided, first: first)
         put(
           block, first == 1 ? .lumaAC : .luma, at: index, left &+ 2 &* above, &here, into: &sink)
-        setCount(column: column, row: row, at: index, to: block.count)
+        counts.set(.luma, x: x, y: y, to: block.count)
       }
     }
     guard decided.chroma.pattern > 0 else { return }
@@ -34,16 +34,19 @@ extension PictureEncoder {
     }
     guard decided.chroma.pattern == 2 else { return }
     for index in 16..<24 {
-      let left = index & 1 == 1 ? here.flag(index &- 1) : around.left.flag(index &+ 1)
-      let above = index & 2 == 2 ? here.flag(index &- 2) : around.above.flag(index &+ 2)
+      let plane: LevelCounts.Plane = index < 20 ? .cb : .cr
+      let x = index & 1
+      let y = index &>> 1 & 1
+      let left = x > 0 ? here.flag(index &- 1) : around.left.flag(index &+ 1)
+      let above = y > 0 ? here.flag(index &- 2) : around.above.flag(index &+ 2)
       let block = chromaBlock(index &- 16, of: decided)
       put(block, .chromaAC, at: index, left &+ 2 &* above, &here, into: &sink)
-      setCount(column: column, row: row, at: index, to: block.count)
+      counts.set(plane, x: x, y: y, to: block.count)
     }
   }
 
   /// coded_block_flag, and the block where it has levels.
-  @inline(__always) private mutating func put(
+  @inline(__always) private func put(
     _ block: ResidualBlock, _ category: BlockCategory, at index: Int, _ neighbours: Int,
     _ here: inout MacroblockContext, into sink: inout BitSink
   ) {

@@ -1,15 +1,15 @@
 /// The macroblock layer in CABAC (clauses 7.3.5 and 9.3).
 extension PictureEncoder {
-  /// Writes a macroblock. Answers its luma blocks with levels, DC levels of Intra_16x16 aside.
-  mutating func writeCABAC(
+  /// Writes a macroblock. Answers its luma blocks with levels, DC levels of Intra_16x16 aside; nil
+  /// where it is P_Skip.
+  func writeCABAC(
     _ decided: DecidedMacroblock, _ job: borrowing PictureJob, column: Int, row: Int,
     into sink: inout BitSink
-  ) -> UInt16 {
-    clearCounts(column: column, row: row)
+  ) -> UInt16? {
     let around = contexts.around(isIntra: decided.isIntra, column: column, row: row)
     if case .inter = decided.prediction, decided.isSkipped(skipMotion(column: column, row: row)) {
       putSkipFlag(around, column: column, row: row, into: &sink)
-      return 0
+      return nil
     }
     beginMacroblock(job, around, column: column, row: row, into: &sink)
     var here = MacroblockContext(
@@ -35,17 +35,18 @@ extension PictureEncoder {
       putWholeType(decided, mode: mode, job, into: &sink)
       putChromaMode(decided.chromaMode, around, &here, into: &sink)
     }
+    counts.begin(column: column, row: row)
     let last = lastQPDelta
     lastQPDelta = 0
     if decided.pattern != 0 || decided.hasLumaDC {
       putQPDelta(to: decided.qp, after: last, into: &sink)
-      putResidual(decided, &here, around, column: column, row: row, into: &sink)
+      putResidual(decided, &here, around, into: &sink)
     }
     contexts.note(here, column: column, row: row)
     return UInt16(truncatingIfNeeded: here.coded)
   }
 
-  private mutating func putSkipFlag(
+  private func putSkipFlag(
     _ around: ContextNeighbours, column: Int, row: Int, into sink: inout BitSink
   ) {
     if column | row != 0 { cabac.putContinuation(into: &sink) }
@@ -56,7 +57,7 @@ extension PictureEncoder {
   }
 
   /// All of I_PCM but its samples.
-  mutating func beginCABACPCM(
+  func beginCABACPCM(
     _ job: borrowing PictureJob, column: Int, row: Int, into sink: inout BitSink
   ) {
     let around = contexts.around(isIntra: true, column: column, row: row)
@@ -68,7 +69,7 @@ extension PictureEncoder {
   }
 
   /// end_of_slice_flag of the macroblock before, and mb_skip_flag, which is 0.
-  @inline(__always) private mutating func beginMacroblock(
+  @inline(__always) private func beginMacroblock(
     _ job: borrowing PictureJob, _ around: ContextNeighbours, column: Int, row: Int,
     into sink: inout BitSink
   ) {
@@ -79,7 +80,7 @@ extension PictureEncoder {
   }
 
   /// The first bin of an intra macroblock's type: 0 for I_NxN, 1 for all others.
-  @inline(__always) private mutating func putIntraPrefix(
+  @inline(__always) private func putIntraPrefix(
     _ bin: Int, _ job: borrowing PictureJob, _ around: ContextNeighbours,
     into sink: inout BitSink
   ) {
@@ -92,7 +93,7 @@ extension PictureEncoder {
   }
 
   /// What follows that in the type of an Intra_16x16 macroblock.
-  private mutating func putWholeType(
+  private func putWholeType(
     _ decided: borrowing DecidedMacroblock, mode: Int, _ job: borrowing PictureJob,
     into sink: inout BitSink
   ) {
@@ -111,7 +112,7 @@ extension PictureEncoder {
   }
 
   /// prev_intra4x4_pred_mode_flag and rem_intra4x4_pred_mode of the sixteen blocks.
-  private mutating func putModes(set: Int, into sink: inout BitSink) {
+  private func putModes(set: Int, into sink: inout BitSink) {
     for index in 0..<16 {
       let code = Int(work.modeCodes[16 &* set &+ index])
       cabac.put(code == Int(Self.likelyModeCode), CABACContexts.likelyMode, into: &sink)
@@ -124,7 +125,7 @@ extension PictureEncoder {
   }
 
   /// intra_chroma_pred_mode, truncated unary up to 3.
-  private mutating func putChromaMode(
+  private func putChromaMode(
     _ mode: Int, _ around: ContextNeighbours, _ here: inout MacroblockContext,
     into sink: inout BitSink
   ) {
@@ -138,7 +139,7 @@ extension PictureEncoder {
   }
 
   /// mvd_l0 of both parts. Answers its magnitudes.
-  private mutating func putMotion(
+  private func putMotion(
     _ motion: Motion, _ predicted: Motion, _ around: ContextNeighbours, into sink: inout BitSink
   ) -> SIMD2<UInt8> {
     // Motion vectors are said in quarter samples.
@@ -151,7 +152,7 @@ extension PictureEncoder {
     return SIMD2(UInt8(clamping: abs(x)), UInt8(clamping: abs(y)))
   }
 
-  private mutating func putPattern(
+  private func putPattern(
     _ decided: borrowing DecidedMacroblock, _ around: ContextNeighbours, into sink: inout BitSink
   ) {
     let luma = decided.lumaPattern
@@ -174,7 +175,7 @@ extension PictureEncoder {
   }
 
   /// mb_qp_delta, unary.
-  private mutating func putQPDelta(to qp: Int, after last: Int, into sink: inout BitSink) {
+  private func putQPDelta(to qp: Int, after last: Int, into sink: inout BitSink) {
     var context = CABACContexts.qpDelta &+ (last != 0 ? 1 : 0)
     let delta = takeQPDelta(to: qp)
     lastQPDelta = delta

@@ -9,33 +9,42 @@ extension PictureEncoder {
 
   /// Transforms chroma minus its prediction into a set of levels, and reconstructs it.
   @unsafe func codeChroma(
-    _ job: borrowing PictureJob, _ prediction: ChromaPrediction,
-    quantizer: UnsafePointer<porthole_quantizer>, set: Int, column: Int, row: Int
+    _ job: borrowing PictureJob, _ prediction: ChromaPrediction, qp: Int, isIntra: Bool, set: Int,
+    column: Int, row: Int
   ) -> ChromaResidual {
+    let source = unsafe job.source.chroma(x: column &* 8, y: row &* 8)
+    let target = unsafe job.target.chroma(x: column &* 8, y: row &* 8)
+    if unsafe Int(
+      porthole_sad_16x8(source, job.source.stride, prediction.samples, prediction.stride))
+      <= work.lambda(qp: qp)
+    {
+      unsafe porthole_copy_16x8(
+        prediction.samples, prediction.stride, target, job.target.stride)
+      return ChromaResidual(pattern: 0, blocks: 0)
+    }
+    let quantizer = unsafe work.quantizers.pointer(
+      at: 2 &* chromaQP(luma: qp, offset: job.chromaQPOffset) &+ (isIntra ? 0 : 1))
     let levels = unsafe work.chroma.pointer(at: 128 &* set)
+    let masks = unsafe work.masks.pointer(at: Workspace.masksPerSet &* set)
     let dc = unsafe work.chromaDC.pointer()
-    let blocks = unsafe porthole_forward_chroma(
-      job.source.chroma(x: column &* 8, y: row &* 8), job.source.stride, prediction.samples,
-      prediction.stride, quantizer, levels, dc)
-    var hasDC: Int32 = 0
+    var blocks = unsafe porthole_forward_chroma(
+      source, job.source.stride, prediction.samples, prediction.stride, quantizer, levels,
+      masks + Workspace.chromaMasks, dc)
+    if blocks != 0, !isIntra {
+      blocks = unsafe porthole_drop_chroma(levels, masks + Workspace.chromaMasks, blocks)
+    }
+    var hasDC: UInt32 = 0
     for component in 0..<2 {
-      hasDC |= unsafe porthole_chroma_dc(
+      let mask = unsafe porthole_chroma_dc(
         dc + 4 &* component, quantizer,
         work.chromaDCLevels.pointer(at: 8 &* set &+ 4 &* component))
+      unsafe masks[Workspace.chromaDCMasks &+ component] = UInt16(truncatingIfNeeded: mask)
+      hasDC |= mask
     }
     let pattern = blocks != 0 ? 2 : hasDC != 0 ? 1 : 0
     unsafe porthole_inverse_chroma(
-      job.target.chroma(x: column &* 8, y: row &* 8), job.target.stride, prediction.samples,
-      prediction.stride, quantizer, levels, dc, pattern == 0 ? 0 : 0xff)
+      target, job.target.stride, prediction.samples, prediction.stride, quantizer, levels, dc,
+      pattern == 0 ? 0 : 1)
     return ChromaResidual(pattern: pattern, blocks: blocks)
-  }
-
-  /// The quantiser for chroma that goes with a luma QP.
-  @unsafe func chromaQuantizer(
-    _ job: borrowing PictureJob, qp: Int, isIntra: Bool
-  ) -> UnsafePointer<porthole_quantizer> {
-    unsafe UnsafePointer(
-      work.quantizers.pointer(
-        at: 2 &* chromaQP(luma: qp, offset: job.chromaQPOffset) &+ (isIntra ? 0 : 1)))
   }
 }

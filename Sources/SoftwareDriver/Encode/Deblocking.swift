@@ -3,7 +3,7 @@ internal import CPixelKernels
 /// The deblocking filter (clause 8.7): which edges, how strongly. The arithmetic is the kernels'.
 extension PictureEncoder {
   /// Filters the edges of one row of macroblocks, in place.
-  mutating func deblockRow(_ job: borrowing PictureJob, row: Int) {
+  func deblockRow(_ job: borrowing PictureJob, row: Int) {
     guard let offsets = job.deblocking else { return }
     for column in 0..<columns {
       let index = row &* columns &+ column
@@ -24,7 +24,7 @@ extension PictureEncoder {
   }
 
   /// The edge to the macroblock at the left or above.
-  @inline(__always) private mutating func deblockOuter(
+  @inline(__always) private func deblockOuter(
     _ job: borrowing PictureJob, _ offsets: PictureJob.DeblockingOffsets, column: Int, row: Int,
     isVertical: Bool
   ) {
@@ -43,7 +43,7 @@ extension PictureEncoder {
   }
 
   /// The three edges between 4x4 blocks inside a macroblock.
-  private mutating func deblockInner(
+  private func deblockInner(
     _ job: borrowing PictureJob, _ offsets: PictureJob.DeblockingOffsets, _ here: Macroblock,
     column: Int, row: Int, isVertical: Bool
   ) {
@@ -63,7 +63,7 @@ extension PictureEncoder {
   }
 
   /// A macroblock that repeats the reference no longer has its pixels, nor its quality.
-  private mutating func noteFiltered(_ index: Int, in job: borrowing PictureJob) {
+  private func noteFiltered(_ index: Int, in job: borrowing PictureJob) {
     guard macroblocks[index].kind == .skipped || macroblocks[index].coded == 0 else { return }
     renewSerial(of: index, in: job)
     job.memory.qualities[index] = Reconstruction.unknownQuality

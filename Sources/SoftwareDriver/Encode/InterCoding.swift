@@ -10,18 +10,38 @@ extension PictureEncoder {
       x: column &* 16 &+ Int(motion.x), y: row &* 16 &+ Int(motion.y))
     let quantizer = unsafe work.quantizers.pointer(at: 2 &* qp &+ 1)
     let levels = unsafe work.luma.pointer(at: 256 &* set)
-    let blocks = unsafe porthole_forward_luma(
+    let masks = unsafe work.masks.pointer(at: Workspace.masksPerSet &* set)
+    var blocks = unsafe porthole_forward_luma(
       job.source.luma(x: column &* 16, y: row &* 16), job.source.stride, prediction,
-      reference.view.stride, quantizer, levels, nil)
+      reference.view.stride, quantizer, levels, masks, nil)
+    if blocks != 0 { blocks = unsafe porthole_drop_luma(levels, masks, blocks) }
     unsafe porthole_inverse_luma(
       job.target.luma(x: column &* 16, y: row &* 16), job.target.stride, prediction,
       reference.view.stride, quantizer, levels, nil, blocks)
     let chroma = unsafe codeChroma(
       job, predictChroma(reference, motion: motion, column: column, row: row),
-      quantizer: chromaQuantizer(job, qp: qp, isIntra: false), set: set, column: column, row: row)
+      qp: qp, isIntra: false, set: set, column: column, row: row)
     return DecidedMacroblock(
       prediction: .inter(motion), chromaMode: 0, lumaBlocks: blocks, chroma: chroma, qp: qp,
       set: set)
+  }
+
+  /// Reconstructs a macroblock as its prediction.
+  func predictOnly(
+    _ job: borrowing PictureJob, _ reference: borrowing PictureJob.Reference, motion: Motion,
+    column: Int, row: Int
+  ) -> DecidedMacroblock {
+    let chroma = unsafe predictChroma(reference, motion: motion, column: column, row: row)
+    unsafe porthole_inverse_luma(
+      job.target.luma(x: column &* 16, y: row &* 16), job.target.stride,
+      reference.view.luma(x: column &* 16 &+ Int(motion.x), y: row &* 16 &+ Int(motion.y)),
+      reference.view.stride, work.quantizers.pointer(), work.luma.pointer(), nil, 0)
+    unsafe porthole_copy_16x8(
+      chroma.samples, chroma.stride, job.target.chroma(x: column &* 8, y: row &* 8),
+      job.target.stride)
+    return DecidedMacroblock(
+      prediction: .inter(motion), chromaMode: 0, lumaBlocks: 0,
+      chroma: ChromaResidual(pattern: 0, blocks: 0), qp: lastQP, set: 0)
   }
 
   /// An odd vector falls between chroma samples and is interpolated; an even one is read in place.

@@ -51,7 +51,8 @@ extension PictureEncoder {
         Int32(likely), UInt32(work.lambda(qp: qp)), prediction, &mode)
       let hasLevels = unsafe porthole_code_4x4(
         source, job.source.stride, target, job.target.stride, prediction, quantizer,
-        work.luma.pointer(at: 256 &* set &+ 16 &* index))
+        work.luma.pointer(at: 256 &* set &+ 16 &* index),
+        work.masks.pointer(at: Workspace.masksPerSet &* set &+ index))
       if hasLevels != 0 { blocks |= 1 &<< UInt32(index) }
       unsafe modes[index] = UInt8(truncatingIfNeeded: mode)
       work.modeCodes[16 &* set &+ coded] = Self.modeCode(UInt8(mode), likely: likely)

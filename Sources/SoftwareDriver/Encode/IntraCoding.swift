@@ -33,12 +33,13 @@ extension PictureEncoder {
     let levels = unsafe work.luma.pointer(at: 256 * set)
     let blocks = unsafe porthole_forward_luma(
       job.source.luma(x: column * 16, y: row * 16), job.source.stride, prediction, 16, quantizer,
-      levels, work.lumaDC.pointer())
-    let hasDC = unsafe porthole_luma_dc(
+      levels, work.masks.pointer(at: Workspace.masksPerSet * set), work.lumaDC.pointer())
+    let dcMask = unsafe porthole_luma_dc(
       work.lumaDC.pointer(), quantizer, work.lumaDCLevels.pointer(at: 16 * set))
+    work.masks[Workspace.masksPerSet * set + Workspace.lumaDCMask] = UInt16(dcMask)
     unsafe porthole_inverse_luma(
       job.target.luma(x: column * 16, y: row * 16), job.target.stride, prediction, 16, quantizer,
-      levels, work.lumaDC.pointer(), hasDC != 0 ? 0xffff : blocks)
+      levels, work.lumaDC.pointer(), dcMask != 0 ? 0xffff : blocks)
     let chroma = unsafe codeIntraChroma(
       job, mode: chromaMode, qp: qp, set: set, column: column, row: row)
     return DecidedMacroblock(
@@ -53,7 +54,7 @@ extension PictureEncoder {
     unsafe codeChroma(
       job,
       ChromaPrediction(samples: work.chromaPrediction.pointer(at: 128 * mode), stride: 16),
-      quantizer: chromaQuantizer(job, qp: qp, isIntra: true), set: set, column: column, row: row)
+      qp: qp, isIntra: true, set: set, column: column, row: row)
   }
 
   /// The intra_chroma_pred_mode nearest to the source, planes apart.

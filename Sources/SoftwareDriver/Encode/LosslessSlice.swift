@@ -5,7 +5,7 @@ extension PictureEncoder {
   ///
   /// Deblocking leaves I_PCM alone up to slice QP 30, as the mean of 0 and 30 is below the least
   /// QP that it acts on; a larger QP is refused before.
-  mutating func encodeLossless(_ job: borrowing PictureJob, into sink: inout BitSink) {
+  func encodeLossless(_ job: borrowing PictureJob, into sink: inout BitSink) {
     hashSource(of: job)
     beginSlice(of: job, into: &sink)
     for row in 0..<rows {

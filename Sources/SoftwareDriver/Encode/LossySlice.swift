@@ -2,13 +2,14 @@ internal import CPixelKernels
 
 extension PictureEncoder {
   /// A macroblock of more bits than this is not allowed (clause A.3.1); I_PCM has 384 bytes.
-  private static let largestMacroblockBits = 3200
+  static let largestMacroblockBits = 3200
 
   /// Slice data of intra, inter and skipped macroblocks, and the deblocked reconstruction.
-  mutating func encodeLossy(
+  func encodeLossy(
     _ job: borrowing PictureJob, plan: inout PicturePlan, into sink: inout BitSink
   ) {
     beginSlice(of: job, into: &sink)
+    plan.begin(at: bitCount(in: sink))
     for row in 0..<rows {
       let job = job.around(row: row)
       for column in 0..<columns {
@@ -23,7 +24,7 @@ extension PictureEncoder {
     endSlice(into: &sink)
   }
 
-  private mutating func codeMacroblock(
+  private func codeMacroblock(
     _ job: borrowing PictureJob, _ plan: inout PicturePlan, column: Int, row: Int,
     into sink: inout BitSink
   ) {
@@ -31,15 +32,18 @@ extension PictureEncoder {
     guard let reference = job.reference else {
       let before = bitCount(in: sink)
       let qp = plan.qp
-      bounded(job, column: column, row: row, into: &sink) { encoder, sink in
-        encoder.codeIntra(job, qp: qp, column: column, row: row, into: &sink)
+      bounded(job, column: column, row: row, into: &sink) { sink in
+        codeIntra(job, qp: qp, column: column, row: row, into: &sink)
       }
       plan.noteChanged(bits: bitCount(in: sink) &- before, detail: details[index])
       job.memory.qualities[index] = UInt8(plan.qp)
       return
     }
     if job.memory.hashes[index] == reference.memory.hashes[index] {
+      motionCosts[column] = 0
       codeUnchanged(job, reference, &plan, column: column, row: row, into: &sink)
+    } else if plan.isFull(at: bitCount(in: sink)) {
+      postpone(job, reference, column: column, row: row, into: &sink)
     } else {
       let before = bitCount(in: sink)
       codeChanged(job, reference, qp: plan.qp, column: column, row: row, into: &sink)
@@ -48,21 +52,23 @@ extension PictureEncoder {
   }
 
   /// A macroblock whose source is the reference's: repeated, or brought nearer to the source.
-  private mutating func codeUnchanged(
+  private func codeUnchanged(
     _ job: borrowing PictureJob, _ reference: borrowing PictureJob.Reference,
     _ plan: inout PicturePlan, column: Int, row: Int, into sink: inout BitSink
   ) {
     let index = row &* columns &+ column
     var quality = reference.memory.qualities[index]
-    if Int(quality) > plan.stillQP, plan.refinementBits > 0 {
+    if Int(quality) > plan.stillQP, plan.refinementBits > 0,
+      !plan.isFull(at: bitCount(in: sink))
+    {
       let distance = macroblockSSD(job, reference, column: column, row: row)
       if distance > goodEnough(qp: plan.stillQP) {
         let before = bitCount(in: sink)
         let qp = plan.stillQP
-        bounded(job, column: column, row: row, into: &sink) { encoder, sink in
-          let decided = encoder.decideInter(
+        bounded(job, column: column, row: row, into: &sink) { sink in
+          let decided = decideInter(
             job, reference, motion: .zero, column: column, row: row, qp: qp, set: 0)
-          encoder.finish(decided, job, column: column, row: row, into: &sink)
+          finish(decided, job, column: column, row: row, into: &sink)
         }
         plan.refinementBits &-= bitCount(in: sink) &- before
         job.memory.qualities[index] = UInt8(qp)
@@ -74,80 +80,95 @@ extension PictureEncoder {
     codeRepeat(job, reference, column: column, row: row, into: &sink)
   }
 
-  private mutating func codeChanged(
+  /// Leaves a changed macroblock, for which there are no bits left, as motion implies it: to the next
+  /// picture its source has changed again.
+  private func postpone(
+    _ job: borrowing PictureJob, _ reference: borrowing PictureJob.Reference, column: Int, row: Int,
+    into sink: inout BitSink
+  ) {
+    let index = row &* columns &+ column
+    let motion = skipMotion(column: column, row: row).clamped(
+      column: column, row: row, columns: columns, rows: rows)
+    let decided = predictOnly(job, reference, motion: motion, column: column, row: row)
+    finish(decided, job, column: column, row: row, into: &sink)
+    renewSerial(of: index, in: job)
+    motionCosts[column] = 0
+    job.memory.hashes[index] = ~job.memory.hashes[index]
+    job.memory.qualities[index] = Reconstruction.unknownQuality
+  }
+
+  private func codeChanged(
     _ job: borrowing PictureJob, _ reference: borrowing PictureJob.Reference, qp: Int, column: Int,
     row: Int, into sink: inout BitSink
   ) {
-    bounded(job, column: column, row: row, into: &sink) { encoder, sink in
-      let skip = encoder.skipMotion(column: column, row: row)
-      let inter = encoder.searchMotion(
+    bounded(job, column: column, row: row, into: &sink) { sink in
+      let skip = skipMotion(column: column, row: row)
+      let inter = searchMotion(
         job, reference, skipMotion: skip, qp: qp, column: column, row: row)
-      var decided = encoder.decideInter(
-        job, reference, motion: inter.motion, column: column, row: row, qp: qp, set: 0)
-      if inter.cost > Self.plainInterCost {
-        let intra = encoder.chooseIntra(job, column: column, row: row)
-        if intra.cost < inter.cost &* 2 {
-          var trial = encoder.beginTrial(decided, job, column: column, row: row, at: sink)
-          encoder.tryIntra(&trial, job, intra, qp: qp, column: column, row: row, at: sink)
-          decided = encoder.settle(trial, job, column: column, row: row)
+      motionCosts[column] = Int32(truncatingIfNeeded: inter.cost)
+      let mayBeIntra = inter.cost > Self.plainInterBits &* work.lambda(qp: qp)
+      let intra = mayBeIntra ? chooseIntra(job, column: column, row: row) : nil
+      guard let intra, intra.cost < inter.cost else {
+        let decided = decideInter(
+          job, reference, motion: inter.motion, column: column, row: row, qp: qp, set: 0)
+        return finish(decided, job, column: column, row: row, into: &sink)
+      }
+      var trial = MacroblockTrial()
+      // Where nothing in the reference is like the source only intra prediction is left.
+      if inter.cost < 2 &* intra.cost {
+        attempt(&trial, job, column: column, row: row, at: sink) { set in
+          decideInter(
+            job, reference, motion: inter.motion, column: column, row: row, qp: qp, set: set)
         }
       }
-      encoder.finish(decided, job, column: column, row: row, into: &sink)
+      tryIntra(&trial, job, intra, qp: qp, column: column, row: row, at: sink)
+      settle(trial, job, column: column, row: row, into: &sink)
     }
     job.memory.qualities[row &* columns &+ column] = UInt8(qp)
   }
 
   /// Codes a macroblock of an I slice.
-  private mutating func codeIntra(
+  private func codeIntra(
     _ job: borrowing PictureJob, qp: Int, column: Int, row: Int, into sink: inout BitSink
   ) {
     let choice = chooseIntra(job, column: column, row: row)
-    let chromaMode = chooseIntraChroma(job, column: column, row: row)
-    var decided = decideIntra16x16(
-      job, mode: choice.mode, chromaMode: chromaMode, column: column, row: row, qp: qp, set: 0)
-    if choice.cost > Self.plainIntraCost {
-      var trial = beginTrial(decided, job, column: column, row: row, at: sink)
-      attempt(&trial, job, column: column, row: row, at: sink) { encoder, set in
-        encoder.decideIntra4x4(
-          job, chromaMode: chromaMode, column: column, row: row, qp: qp, set: set)
-      }
-      decided = settle(trial, job, column: column, row: row)
-    }
-    finish(decided, job, column: column, row: row, into: &sink)
+    var trial = MacroblockTrial()
+    tryIntra(&trial, job, choice, qp: qp, column: column, row: row, at: sink)
+    settle(trial, job, column: column, row: row, into: &sink)
   }
 
-  /// Weighs both kinds of intra prediction against what a trial has found so far.
-  private mutating func tryIntra(
-    _ trial: inout Trial, _ job: borrowing PictureJob, _ choice: IntraChoice, qp: Int, column: Int,
-    row: Int, at sink: BitSink
+  /// Weighs both kinds of intra prediction.
+  private func tryIntra(
+    _ trial: inout MacroblockTrial, _ job: borrowing PictureJob, _ choice: IntraChoice, qp: Int,
+    column: Int, row: Int, at sink: BitSink
   ) {
     let chromaMode = chooseIntraChroma(job, column: column, row: row)
-    attempt(&trial, job, column: column, row: row, at: sink) { encoder, set in
-      encoder.decideIntra16x16(
+    attempt(&trial, job, column: column, row: row, at: sink) { set in
+      decideIntra16x16(
         job, mode: choice.mode, chromaMode: chromaMode, column: column, row: row, qp: qp, set: set)
     }
-    attempt(&trial, job, column: column, row: row, at: sink) { encoder, set in
-      encoder.decideIntra4x4(
-        job, chromaMode: chromaMode, column: column, row: row, qp: qp, set: set)
+    guard choice.cost > Self.plainIntraCost else { return }
+    attempt(&trial, job, column: column, row: row, at: sink) { set in
+      decideIntra4x4(job, chromaMode: chromaMode, column: column, row: row, qp: qp, set: set)
     }
   }
 
   /// Below this SAD Intra_4x4 is not worth a look: half a sample.
   private static let plainIntraCost = 128
-  /// Below this SAD intra prediction is not worth a look: 1.5 a sample.
-  private static let plainInterCost = 384
+  /// A motion vector that costs no more than so many bits leaves nothing to intra prediction.
+  private static let plainInterBits = 128
   /// SSD that coding at `qp` would leave: a twelfth of the step's square a sample.
   private func goodEnough(qp: Int) -> Int { work.squaredSteps(qp: qp) * 384 / 12 }
 
   /// Codes a macroblock, and once more as I_PCM when it came out too long.
-  private mutating func bounded(
+  private func bounded(
     _ job: borrowing PictureJob, column: Int, row: Int, into sink: inout BitSink,
-    _ code: (inout PictureEncoder, inout BitSink) -> Void
+    _ code: (inout BitSink) -> Void
   ) {
     let start = mark(sink)
     let before = bitCount(in: sink)
     renewSerial(of: row &* columns &+ column, in: job)
-    code(&self, &sink)
+    code(&sink)
     guard bitCount(in: sink) &- before > Self.largestMacroblockBits else { return }
     rewind(to: start, &sink)
     codePCM(job, column: column, row: row, into: &sink)

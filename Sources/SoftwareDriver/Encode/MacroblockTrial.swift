@@ -2,54 +2,74 @@ internal import CPixelKernels
 
 /// Decisions weighed against each other by what they really cost: squared differences of the
 /// reconstruction, and bits.
+///
+/// Each is reconstructed in the target and written where it would stand, over the one before: in
+/// CAVLC even where CABAC will write it, as that is near enough and much less work. When the last one
+/// is the best, it is not reconstructed again, and in CAVLC not written again.
+struct MacroblockTrial {
+  fileprivate(set) var best: DecidedMacroblock?
+  fileprivate var cost = Int.max
+  /// The best decision as it was written, while nothing was written over it.
+  fileprivate var written: Written?
+
+  /// The set of levels that another decision may fill.
+  var freeSet: Int { best.map { 1 &- $0.set } ?? 0 }
+
+  /// Where the coder stands behind a macroblock that was written.
+  fileprivate struct Written {
+    let sink: BitSink
+    let skipRun: Int
+    let lastQP: Int
+    let coded: UInt16?
+  }
+}
+
 extension PictureEncoder {
-  /// The best of the decisions tried so far.
-  struct Trial {
-    var best: DecidedMacroblock
-    var cost: Int
-    /// Whether its reconstruction stands in the target; else it is kept apart.
-    var isInTarget: Bool
-
-    /// The set of levels that another decision may fill.
-    var freeSet: Int { 1 &- best.set }
-  }
-
-  /// Weighs a first decision, whose reconstruction stands in the target.
-  mutating func beginTrial(
-    _ decided: DecidedMacroblock, _ job: borrowing PictureJob, column: Int, row: Int,
-    at sink: BitSink
-  ) -> Trial {
-    Trial(
-      best: decided, cost: cost(of: decided, job, column: column, row: row, at: sink),
-      isInTarget: true)
-  }
-
-  /// Makes another decision, which fills the free set, and takes it when it costs less.
-  mutating func attempt(
-    _ trial: inout Trial, _ job: borrowing PictureJob, column: Int, row: Int, at sink: BitSink,
-    _ decide: (borrowing PictureEncoder, Int) -> DecidedMacroblock
+  /// Weighs a decision that fills the free set and whose reconstruction `decide` leaves in the target.
+  func attempt(
+    _ trial: inout MacroblockTrial, _ job: borrowing PictureJob, column: Int, row: Int,
+    at sink: BitSink, _ decide: (Int) -> DecidedMacroblock
   ) {
-    if trial.isInTarget { keep(job, column: column, row: row) }
-    let decided = decide(self, trial.freeSet)
-    let cost = cost(of: decided, job, column: column, row: row, at: sink)
-    trial.isInTarget = cost < trial.cost
-    if trial.isInTarget {
+    if trial.written != nil { keep(job, column: column, row: row) }
+    let decided = decide(trial.freeSet)
+    let before = (skipRun, lastQP)
+    var end = sink
+    let coded = writeCAVLC(decided, job, column: column, row: row, into: &end)
+    let written = MacroblockTrial.Written(
+      sink: end, skipRun: skipRun, lastQP: lastQP, coded: coded)
+    (skipRun, lastQP) = before
+    let cost =
+      distance(job, column: column, row: row)
+      &+ work.bitCost(qp: decided.qp) &* (end.bitCount &- sink.bitCount)
+    if cost < trial.cost {
       trial.best = decided
       trial.cost = cost
+      trial.written = written
+    } else {
+      trial.written = nil
     }
   }
 
-  /// Puts the best decision's reconstruction into the target. Answers the decision.
+  /// Ends with the best decision written and its reconstruction in the target.
   func settle(
-    _ trial: Trial, _ job: borrowing PictureJob, column: Int, row: Int
-  ) -> DecidedMacroblock {
-    if !trial.isInTarget {
+    _ trial: MacroblockTrial, _ job: borrowing PictureJob, column: Int, row: Int,
+    into sink: inout BitSink
+  ) {
+    guard let best = trial.best else { return }
+    if let written = trial.written, !usesCABAC {
+      sink = written.sink
+      skipRun = written.skipRun
+      lastQP = written.lastQP
+      remember(best, coded: written.coded, column: column, row: row)
+      return
+    }
+    if trial.written == nil {
       unsafe porthole_copy_macroblock(
         work.kept.pointer(), work.kept.pointer(at: 256), 16,
         job.target.luma(x: column &* 16, y: row &* 16),
         job.target.chroma(x: column &* 8, y: row &* 8), job.target.stride)
     }
-    return trial.best
+    finish(best, job, column: column, row: row, into: &sink)
   }
 
   private func keep(_ job: borrowing PictureJob, column: Int, row: Int) {
@@ -59,23 +79,12 @@ extension PictureEncoder {
       work.kept.pointer(at: 256), 16)
   }
 
-  /// Writes the macroblock where it would stand, and takes that back: in CAVLC even where CABAC will
-  /// write it, as that is near enough and much less work.
-  private mutating func cost(
-    of decided: DecidedMacroblock, _ job: borrowing PictureJob, column: Int, row: Int,
-    at sink: BitSink
-  ) -> Int {
-    let run = skipRun
-    let qp = lastQP
-    var written = sink
-    writeCAVLC(decided, job, column: column, row: row, into: &written)
-    skipRun = run
-    lastQP = qp
-    let distance = unsafe porthole_macroblock_ssd(
-      job.source.luma(x: column &* 16, y: row &* 16),
-      job.source.chroma(x: column &* 8, y: row &* 8), job.source.stride,
-      job.target.luma(x: column &* 16, y: row &* 16),
-      job.target.chroma(x: column &* 8, y: row &* 8), job.target.stride)
-    return Int(distance) &+ work.bitCost(qp: decided.qp) &* (written.bitCount &- sink.bitCount)
+  private func distance(_ job: borrowing PictureJob, column: Int, row: Int) -> Int {
+    unsafe Int(
+      porthole_macroblock_ssd(
+        job.source.luma(x: column &* 16, y: row &* 16),
+        job.source.chroma(x: column &* 8, y: row &* 8), job.source.stride,
+        job.target.luma(x: column &* 16, y: row &* 16),
+        job.target.chroma(x: column &* 8, y: row &* 8), job.target.stride))
   }
 }

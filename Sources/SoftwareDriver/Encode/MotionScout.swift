@@ -8,12 +8,14 @@ struct MotionScout {
   /// Vectors to try, those of the picture before among them until nobody wants them.
   let motions: Table<Motion>
   private(set) var count = 0
+  private var patience = Self.failureCounts.first
 
   private static let capacity = 6
   /// Macroblocks looked for in a picture.
   private static let sampleCount = 16
-  /// After so many that were found nowhere the picture is taken for new.
-  private static let failureCount = 4
+  /// After so many that were found nowhere the picture is taken for new: the first time, and while
+  /// that goes on.
+  private static let failureCounts = (first: 4, next: 1)
   /// Samples to each side that are searched both ways at once; along one axis all are.
   private static let nearRange = 48
   /// Less detail than this, six a sample, could be found anywhere.
@@ -21,7 +23,10 @@ struct MotionScout {
 
   init() throws(DriverError) { motions = try Table(count: Self.capacity) }
 
-  mutating func forget() { count = 0 }
+  mutating func forget() {
+    count = 0
+    patience = Self.failureCounts.first
+  }
 
   /// A macroblock to look for, and the pixels to look among.
   struct Sample {
@@ -42,7 +47,7 @@ struct MotionScout {
     var wanted: UInt32 = 0
     var looked = 0
     var failed = 0
-    while looked < Self.sampleCount, failed < Self.failureCount, let sample = next() {
+    while looked < Self.sampleCount, failed < patience, let sample = next() {
       guard sample.detail >= Self.leastDetail else { continue }
       looked += 1
       if let known = firstMatch(of: sample) {
@@ -58,6 +63,7 @@ struct MotionScout {
       }
     }
     keep(wanted)
+    patience = failed < patience ? Self.failureCounts.first : Self.failureCounts.next
   }
 
   private mutating func keep(_ wanted: UInt32) {
@@ -118,7 +124,7 @@ struct MotionScout {
 
 extension PictureEncoder {
   /// Looks for the motion that the picture's changed macroblocks share.
-  mutating func scoutMotion(_ job: borrowing PictureJob, _ load: PictureLoad) {
+  func scoutMotion(_ job: borrowing PictureJob, _ load: PictureLoad) {
     guard let reference = job.reference, load.changedCount > 1 else {
       scout.forget()
       return

@@ -2,7 +2,7 @@ internal import CPixelKernels
 
 extension PictureEncoder {
   /// Writes an I_PCM macroblock (clause 7.3.5) and copies the source to the target.
-  mutating func codePCM(
+  func codePCM(
     _ job: borrowing PictureJob, column: Int, row: Int, into sink: inout BitSink
   ) {
     let index = row * columns + column
@@ -28,8 +28,6 @@ extension PictureEncoder {
       job.target.chroma(x: column * 8, y: row * 8), job.target.stride)
     macroblocks[index] = Macroblock(kind: .pcm, qp: 0, coded: 0xffff, motion: .zero)
     // Clause 9.2.1: neighbours of an I_PCM macroblock count 16 levels in each of its blocks.
-    for block in 0..<Self.countsPerMacroblock {
-      counts[index * Self.countsPerMacroblock + block] = 16
-    }
+    counts.keep(all: LevelCounts.full, column: column)
   }
 }

@@ -2,15 +2,16 @@ internal import CPixelKernels
 
 /// Codes one picture at a time into one slice; holds the tables of one picture size and nothing of
 /// the pictures before, which live in the surfaces.
-struct PictureEncoder: ~Copyable {
+final class PictureEncoder {
   let columns: Int
   let rows: Int
   let macroblocks: Table<Macroblock>
-  /// total_coeff of each 4x4 block, 24 a macroblock.
-  let counts: Table<UInt8>
+  let counts: LevelCounts
   /// How much there is to code in each changed macroblock, in `PictureLoad`'s unit.
   let details: Table<Int32>
   let modes: Intra4x4Modes
+  /// What the motion of the last macroblock in each column cost, 0 where it was not searched.
+  let motionCosts: Table<Int32>
   let work: Workspace
   var scout: MotionScout
   /// The last serial given to a macroblock's pixels.
@@ -27,9 +28,10 @@ struct PictureEncoder: ~Copyable {
 
   init(columns: Int, rows: Int) throws(DriverError) {
     let macroblocks = try Table<Macroblock>(count: columns * rows)
-    let counts = try Table<UInt8>(count: columns * rows * Self.countsPerMacroblock)
+    let counts = try LevelCounts(columns: columns)
     let details = try Table<Int32>(count: columns * rows)
     let modes = try Intra4x4Modes(columns: columns)
+    let motionCosts = try Table<Int32>(count: columns)
     let work = try Workspace()
     let scout = try MotionScout()
     let contexts = try ContextRows(columns: columns)
@@ -39,6 +41,7 @@ struct PictureEncoder: ~Copyable {
     self.counts = counts
     self.details = details
     self.modes = modes
+    self.motionCosts = motionCosts
     self.work = work
     self.scout = scout
     self.contexts = contexts
@@ -56,7 +59,7 @@ struct PictureEncoder: ~Copyable {
   }
 
   /// Codes a macroblock as the reference's pixels at the same place.
-  mutating func codeRepeat(
+  func codeRepeat(
     _ job: borrowing PictureJob, _ reference: borrowing PictureJob.Reference, column: Int,
     row: Int, into sink: inout BitSink
   ) {
@@ -76,18 +79,23 @@ struct PictureEncoder: ~Copyable {
   }
 
   /// Writes a macroblock, and remembers what later ones need to know of it.
-  mutating func finish(
+  func finish(
     _ decided: DecidedMacroblock, _ job: borrowing PictureJob, column: Int, row: Int,
     into sink: inout BitSink
   ) {
-    let run = skipRun
     let coded = write(decided, job, column: column, row: row, into: &sink)
+    remember(decided, coded: coded, column: column, row: row)
+  }
+
+  /// What `write` answered is `coded`.
+  func remember(_ decided: DecidedMacroblock, coded: UInt16?, column: Int, row: Int) {
+    if coded == nil { counts.keep(all: 0, column: column) } else { counts.keep(column: column) }
     let kind: Macroblock.Kind
     var motion = Motion.zero
     switch decided.prediction {
     case .inter(let vector):
       motion = vector
-      kind = skipRun > run ? .skipped : .inter
+      kind = coded == nil ? .skipped : .inter
     case .intra16x16:
       kind = .intra16x16
     case .intra4x4:
@@ -95,11 +103,11 @@ struct PictureEncoder: ~Copyable {
       unsafe modes.note(work.modes.pointer(at: 16 &* decided.set), column: column)
     }
     macroblocks[row &* columns &+ column] = Macroblock(
-      kind: kind, qp: UInt8(truncatingIfNeeded: lastQP), coded: coded, motion: motion)
+      kind: kind, qp: UInt8(truncatingIfNeeded: lastQP), coded: coded ?? 0, motion: motion)
   }
 
   /// Gives a macroblock of the target a serial that no pixels had before.
-  mutating func renewSerial(of index: Int, in job: borrowing PictureJob) {
+  func renewSerial(of index: Int, in job: borrowing PictureJob) {
     lastSerial &+= 1
     job.memory.serials[index] = lastSerial
   }

@@ -30,8 +30,8 @@ extension BitSink {
       ones &+= 1
       left &= ~(1 &<< UInt32(position))
     }
-    putCode(tables.coefficientToken[token &+ total &* 4 &+ ones])
-    if ones > 0 { put(signs, bits: ones) }
+    let code = tables.coefficientToken[token &+ total &* 4 &+ ones]
+    put((code & 0xffff) &<< UInt32(ones) | signs, bits: Int(code &>> 16) &+ ones)
     putLevels(of: block, left: left, total: total, ones: ones)
     guard total < block.size else { return }
     putRuns(of: block, total: total, tables: tables)
@@ -89,15 +89,38 @@ extension BitSink {
     var position = 31 &- block.mask.leadingZeroBitCount
     var zerosLeft = position &+ 1 &- total
     let table = block.size == 4 ? CodeTables.chromaDCZeros : 0
-    putCode(tables.totalZeros[table &+ total &* 16 &+ zerosLeft])
+    var code = Code(tables.totalZeros[table &+ total &* 16 &+ zerosLeft])
     var left = block.mask & ~(1 &<< UInt32(position))
     while zerosLeft > 0, left != 0 {
       let next = 31 &- left.leadingZeroBitCount
       let run = position &- next &- 1
-      putCode(tables.runBefore[min(zerosLeft, 7) &* 16 &+ run])
+      // run_before has eleven bits at most.
+      if code.count > 21 {
+        put(code.bits, bits: code.count)
+        code = Code(0)
+      }
+      code.append(Code(tables.runBefore[min(zerosLeft, 7) &* 16 &+ run]))
       zerosLeft &-= run
       position = next
       left &= ~(1 &<< UInt32(next))
+    }
+    put(code.bits, bits: code.count)
+  }
+
+  /// Bits on their way, fewer than 33.
+  private struct Code {
+    var bits: UInt32
+    var count: Int
+
+    /// An entry of `CodeTables`.
+    @inline(__always) init(_ entry: UInt32) {
+      bits = entry & 0xffff
+      count = Int(entry &>> 16)
+    }
+
+    @inline(__always) mutating func append(_ code: Code) {
+      bits = bits &<< UInt32(code.count) | code.bits
+      count &+= code.count
     }
   }
 }

@@ -1,12 +1,12 @@
 /// Slice data (clause 7.3.4) around its macroblocks, by whichever entropy coder the picture uses.
 extension PictureEncoder {
   /// Forgets the picture before; the slice header has just been written.
-  mutating func beginSlice(of job: borrowing PictureJob, into sink: inout BitSink) {
+  func beginSlice(of job: borrowing PictureJob, into sink: inout BitSink) {
     usesCABAC = job.contextKind != nil
     skipRun = 0
     lastQP = job.sliceQP
     lastQPDelta = 0
-    counts.clear()
+    motionCosts.clear()
     if let kind = job.contextKind {
       sink.alignWithOnes()
       cabac.begin(kind: kind, qp: job.sliceQP)
@@ -14,18 +14,18 @@ extension PictureEncoder {
   }
 
   /// Writes a macroblock, as P_Skip where that is all there is to say. Answers its luma blocks with
-  /// levels, DC levels of Intra_16x16 aside.
-  mutating func write(
+  /// levels, DC levels of Intra_16x16 aside; nil where it is P_Skip.
+  func write(
     _ decided: DecidedMacroblock, _ job: borrowing PictureJob, column: Int, row: Int,
     into sink: inout BitSink
-  ) -> UInt16 {
+  ) -> UInt16? {
     usesCABAC
       ? writeCABAC(decided, job, column: column, row: row, into: &sink)
       : writeCAVLC(decided, job, column: column, row: row, into: &sink)
   }
 
   /// Ends the slice's NAL unit.
-  mutating func endSlice(into sink: inout BitSink) {
+  func endSlice(into sink: inout BitSink) {
     if usesCABAC {
       // Its last bit is the stop bit.
       cabac.finish(into: &sink)
@@ -43,7 +43,7 @@ extension PictureEncoder {
   }
 
   /// mb_qp_delta on the way to `qp`, modulo 52 (clause 7.4.5).
-  mutating func takeQPDelta(to qp: Int) -> Int {
+  func takeQPDelta(to qp: Int) -> Int {
     var delta = qp - lastQP
     if delta > 25 { delta -= 52 }
     if delta < -26 { delta += 52 }
@@ -52,7 +52,7 @@ extension PictureEncoder {
   }
 
   /// What stands before the samples of I_PCM, which begin at a byte.
-  mutating func beginPCM(
+  func beginPCM(
     _ job: borrowing PictureJob, column: Int, row: Int, into sink: inout BitSink
   ) {
     if usesCABAC {
@@ -81,7 +81,7 @@ extension PictureEncoder {
   }
 
   /// Takes back what was written since.
-  mutating func rewind(to mark: SliceMark, _ sink: inout BitSink) {
+  func rewind(to mark: SliceMark, _ sink: inout BitSink) {
     sink = mark.sink
     skipRun = mark.skipRun
     lastQP = mark.lastQP

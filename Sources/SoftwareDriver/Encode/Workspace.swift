@@ -2,8 +2,8 @@ internal import CPixelKernels
 
 /// Memory for the macroblock under way, and tables that never change. Of what a macroblock may be
 /// decided to be there are two sets, so that two decisions can be weighed against each other.
-struct Workspace {
-  /// By set: 16 luma blocks of 16 levels, in raster order.
+final class Workspace {
+  /// By set: 16 luma blocks, in raster order, of 16 levels, in zig-zag order.
   let luma: Table<Int16>
   /// By set: four blocks of Cb, four of Cr.
   let chroma: Table<Int16>
@@ -11,15 +11,18 @@ struct Workspace {
   let lumaDCLevels: Table<Int16>
   /// By set: four levels of Cb, four of Cr.
   let chromaDCLevels: Table<Int16>
+  /// A bit for each level other than 0: by set the 16 luma blocks, the eight of chroma, the DC levels
+  /// of luma and those of Cb and Cr.
+  let masks: Table<UInt16>
   /// By set: the mode of each 4x4 block in raster order.
   let modes: Table<UInt8>
   /// By set: how each mode is said, in coding order: `PictureEncoder.likelyModeCode`, or
   /// rem_intra4x4_pred_mode.
   let modeCodes: Table<UInt8>
+  /// Four of a search's step.
+  let sads: Table<UInt32>
   let lumaDC: Table<Int16>
   let chromaDC: Table<Int16>
-  /// One block in zig-zag order.
-  let ordered: Table<Int16>
   /// A luma prediction for each Intra_16x16 mode, 256 bytes each.
   let lumaPrediction: Table<UInt8>
   /// A 4x4 block's.
@@ -43,11 +46,12 @@ struct Workspace {
     chroma = try Table(count: 2 * 128)
     lumaDCLevels = try Table(count: 2 * 16)
     chromaDCLevels = try Table(count: 2 * 8)
+    masks = try Table(count: 2 * Self.masksPerSet)
     modes = try Table(count: 2 * 16)
     modeCodes = try Table(count: 2 * 16)
+    sads = try Table(count: 4)
     lumaDC = try Table(count: 16)
     chromaDC = try Table(count: 8)
-    ordered = try Table(count: 16)
     lumaPrediction = try Table(count: 4 * 256)
     blockPrediction = try Table(count: 16)
     kept = try Table(count: 256 + 128)
@@ -70,6 +74,12 @@ struct Workspace {
       bitCosts[qp] = Int32(max(1, step * step * 0.136))
     }
   }
+
+  /// Where the masks of a set are: luma, then these.
+  static let chromaMasks = 16
+  static let lumaDCMask = 24
+  static let chromaDCMasks = 25
+  static let masksPerSet = 32
 
   /// SAD that one bit is worth.
   @inline(__always) func lambda(qp: Int) -> Int { Int(lambdas[qp]) }

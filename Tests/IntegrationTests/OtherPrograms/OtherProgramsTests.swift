@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -22,46 +23,60 @@ struct OtherProgramsTests {
       let desk = try DriverDesk(in: directory)
       let lines = try desk.run("vainfo", ["--display", "x11"]).output.split(separator: "\n")
       func lists(_ profile: String, _ entrypoint: String) -> Bool {
-        lines.contains { $0.contains("\(profile) ") && $0.hasSuffix(":\t\(entrypoint)") }
-          || lines.contains { $0.contains("\(profile):") && $0.hasSuffix(":\t\(entrypoint)") }
+        lines.contains { line in
+          let words = line.split { $0 == " " || $0 == "\t" || $0 == ":" }
+          return words.map(String.init) == [profile, entrypoint]
+        }
       }
-      for entrypoint in ["VAEntrypointEncSlice", "VAEntrypointEncSliceLP"] {
-        #expect(lists("VAProfileH264ConstrainedBaseline", entrypoint))
+      for profile in ["ConstrainedBaseline", "Main", "High"] {
+        #expect(lists("VAProfileH264\(profile)", "VAEntrypointEncSlice"))
+        #expect(lists("VAProfileH264\(profile)", "VAEntrypointEncSliceLP"))
       }
       #expect(lists("VAProfileNone", "VAEntrypointVideoProc"))
     }
   }
 
-  @Test("ffmpeg encodes with each rate control", arguments: ["CQP", "CBR", "VBR"])
-  func ffmpeg(rateControl: String) throws {
+  @Test(
+    "ffmpeg encodes with each profile and rate control",
+    arguments: ["Constrained Baseline", "Main", "High"])
+  func ffmpeg(profile: String) throws {
     try withTestDirectory { directory in
       let desk = try DriverDesk(in: directory)
-      let rate = rateControl == "CQP" ? ["-qp", "28"] : ["-b:v", "300k", "-maxrate", "400k"]
-      let stream = directory.file("out.h264")
-      try desk.run(
-        "ffmpeg",
-        ffmpegSource + [
-          "-vf", "format=nv12,hwupload", "-c:v", "h264_vaapi", "-bf", "0", "-g", "7",
-          "-profile:v", "constrained_baseline", "-rc_mode", rateControl,
-        ] + rate + ["-y", stream])
-      try desk.expectExact(stream, count: 12, profile: "Constrained Baseline")
+      let word = profile.lowercased().split(separator: " ").joined(separator: "_")
+      for rateControl in ["CQP", "CBR", "VBR"] {
+        let rate = rateControl == "CQP" ? ["-qp", "28"] : ["-b:v", "300k", "-maxrate", "400k"]
+        let stream = directory.file("\(rateControl).h264")
+        try desk.run(
+          "ffmpeg",
+          ffmpegSource + [
+            "-vf", "format=nv12,hwupload", "-c:v", "h264_vaapi", "-bf", "0", "-g", "7",
+            "-profile:v", word, "-rc_mode", rateControl,
+          ] + rate + ["-y", stream])
+        try desk.expectExact(stream, count: 12, profile: profile)
+      }
     }
   }
 
-  @Test("GStreamer encodes, at either entrypoint", arguments: ["cqp", "cbr", "vbr"])
-  func gstreamer(rateControl: String) throws {
+  @Test("GStreamer encodes, with each profile and rate control, at either entrypoint")
+  func gstreamer() throws {
     try withTestDirectory { directory in
       let desk = try DriverDesk(in: directory)
-      let stream = directory.file("out.h264")
-      var encoder = ["vaapih264enc", "rate-control=\(rateControl)", "keyframe-period=5"]
-      encoder += rateControl == "cqp" ? ["init-qp=28", "tune=low-power"] : ["bitrate=400"]
-      try desk.run(
-        "gst-launch-1.0",
-        gstSource + encoder + [
-          "!", "video/x-h264,stream-format=byte-stream,profile=constrained-baseline", "!",
-          "filesink", "location=\(stream)",
-        ])
-      try desk.expectExact(stream, count: 8, profile: "Constrained Baseline")
+      let choices = [
+        ("constrained-baseline", ["rate-control=cqp", "init-qp=28", "tune=low-power"]),
+        ("main", ["rate-control=cbr", "bitrate=400", "cabac=true"]),
+        ("high", ["rate-control=vbr", "bitrate=400", "cabac=true", "dct8x8=true"]),
+      ]
+      for (profile, options) in choices {
+        let stream = directory.file("\(profile).h264")
+        try desk.run(
+          "gst-launch-1.0",
+          gstSource + ["vaapih264enc", "keyframe-period=5"] + options + [
+            "!", "video/x-h264,stream-format=byte-stream,profile=\(profile)", "!", "filesink",
+            "location=\(stream)",
+          ])
+        let name = profile.split(separator: "-").map(\.capitalized).joined(separator: " ")
+        try desk.expectExact(stream, count: 8, profile: name)
+      }
     }
   }
 
