@@ -89,6 +89,25 @@ struct RateControlTests {
     #expect(try first.encode(text, misc: firstMisc).bytes.count < size * 3 / 4)
   }
 
+  /// A page of text that scrolled at 1 Mbit/s went three seconds' bits beyond the buffer.
+  @Test("no picture runs the decoder's buffer dry", arguments: [80, 150, 300])
+  func decoderBuffer(kilobits: Int) throws {
+    let (client, misc) = try client(kilobits: kilobits)
+    let rate = kilobits * 1000
+    // A decoder begins when three quarters of a second's bits are there.
+    var level = rate * 3 / 4
+    for index in 0..<24 {
+      let picture =
+        index % 8 == 4
+        ? Picture.noise(width: width, height: height, seed: UInt64(index))
+        : Picture.text(width: width, height: height, seed: UInt64(index / 3), firstLine: index)
+      let coded = try client.encode(picture, isIDR: index == 12, misc: index == 0 ? misc : [])
+      level -= coded.bytes.count * 8
+      #expect(level >= 0, "picture \(index)")
+      level = min(rate, level + rate / picturesPerSecond)
+    }
+  }
+
   @Test("a pause is paid into the bucket")
   func pause() {
     var control = RateControl()

@@ -4,7 +4,8 @@
     clips.py scrolling|typing|video FILE [FRAMES]
 
 scrolling  a terminal that fills the screen and gets one or two lines a picture, with rests
-typing     a still desktop; somebody types into an editor, and a clock counts
+typing     a still desktop; somebody types short lines at the end of an editor's page, which moves up
+           by a line for each, and a clock counts
 video      the desktop with a video window: camera moves over textures and things, grain, cuts
 """
 
@@ -14,6 +15,7 @@ import numpy
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 WIDTH, HEIGHT, RATE = 1920, 1080, 30
+LINE = 18  # letters typed before a new line, one and a half seconds
 FONTS = "/usr/share/fonts/truetype/dejavu/"
 LICENCES = "/usr/share/common-licenses/"
 
@@ -94,24 +96,24 @@ def desktop():
 def typing(frames):
     screen, face = desktop(), font("DejaVuSans.ttf", 15)
     draw = ImageDraw.Draw(screen)
-    words = " ".join(lines_of("BSD")).replace("  ", " ")
-    draw.rectangle((950, 984, 1870, 1030), fill=(252, 252, 250))
-    x, row, typed = 960, 0, 0
+    words, paper = " ".join(" ".join(lines_of("BSD")).split()), (252, 252, 250)
+    x, y, typed = 960, 1004, 0
     for frame in range(frames):
         seconds = frame // RATE
         draw.rectangle((1780, 4, 1900, 26), fill=(46, 52, 54))
         draw.text((1790, 6), f"12:34:{seconds:02d}", fill=(238, 238, 236), font=face)
+        draw.rectangle((x + 1, y, x + 2, y + 17), fill=paper)
         if frame % 5 in (1, 3):
             letter = words[typed % len(words)]
             typed += 1
-            draw.rectangle((x, 986 + 21 * row, x + 2, 1003 + 21 * row), fill=(252, 252, 250))
-            draw.text((x, 986 + 21 * row), letter, fill=(30, 30, 34), font=face)
+            draw.text((x, y), letter, fill=(30, 30, 34), font=face)
             x += round(face.getlength(letter))
-            if x > 1840:
-                x, row = 960, row ^ 1
-                draw.rectangle((950, 984 + 21 * row, 1870, 1004 + 21 * row), fill=(252, 252, 250))
-        caret = (30, 30, 34) if frame // 15 % 2 == 0 else (252, 252, 250)
-        draw.rectangle((x + 1, 986 + 21 * row, x + 2, 1003 + 21 * row), fill=caret)
+            if typed % LINE == 0:
+                x = 960
+                screen.paste(screen.crop((940, 113, 1881, 1041)), (940, 93))
+                draw.rectangle((940, 1021, 1880, 1040), fill=paper)
+        caret = (30, 30, 34) if frame // 15 % 2 == 0 else paper
+        draw.rectangle((x + 1, y, x + 2, y + 17), fill=caret)
         yield screen
 
 
@@ -166,7 +168,7 @@ def video(frames, width=1280, height=720, scene=36):
 
 
 kind, path = sys.argv[1:3]
-count = int(sys.argv[3]) if len(sys.argv) > 3 else 180
+count = int(sys.argv[3]) if len(sys.argv) > 3 else 300
 with open(path, "wb") as file:
     for picture in {"scrolling": scrolling, "typing": typing, "video": video}[kind](count):
         file.write(nv12(picture))

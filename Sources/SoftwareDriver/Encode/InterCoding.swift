@@ -26,6 +26,24 @@ extension PictureEncoder {
       set: set)
   }
 
+  /// Reconstructs a macroblock as its prediction.
+  func predictOnly(
+    _ job: borrowing PictureJob, _ reference: borrowing PictureJob.Reference, motion: Motion,
+    column: Int, row: Int
+  ) -> DecidedMacroblock {
+    let chroma = unsafe predictChroma(reference, motion: motion, column: column, row: row)
+    unsafe porthole_inverse_luma(
+      job.target.luma(x: column &* 16, y: row &* 16), job.target.stride,
+      reference.view.luma(x: column &* 16 &+ Int(motion.x), y: row &* 16 &+ Int(motion.y)),
+      reference.view.stride, work.quantizers.pointer(), work.luma.pointer(), nil, 0)
+    unsafe porthole_copy_16x8(
+      chroma.samples, chroma.stride, job.target.chroma(x: column &* 8, y: row &* 8),
+      job.target.stride)
+    return DecidedMacroblock(
+      prediction: .inter(motion), chromaMode: 0, lumaBlocks: 0,
+      chroma: ChromaResidual(pattern: 0, blocks: 0), qp: lastQP, set: 0)
+  }
+
   /// An odd vector falls between chroma samples and is interpolated; an even one is read in place.
   @unsafe private func predictChroma(
     _ reference: borrowing PictureJob.Reference, motion: Motion, column: Int, row: Int

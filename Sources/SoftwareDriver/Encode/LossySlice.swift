@@ -2,13 +2,14 @@ internal import CPixelKernels
 
 extension PictureEncoder {
   /// A macroblock of more bits than this is not allowed (clause A.3.1); I_PCM has 384 bytes.
-  private static let largestMacroblockBits = 3200
+  static let largestMacroblockBits = 3200
 
   /// Slice data of intra, inter and skipped macroblocks, and the deblocked reconstruction.
   func encodeLossy(
     _ job: borrowing PictureJob, plan: inout PicturePlan, into sink: inout BitSink
   ) {
     beginSlice(of: job, into: &sink)
+    plan.begin(at: bitCount(in: sink))
     for row in 0..<rows {
       let job = job.around(row: row)
       for column in 0..<columns {
@@ -41,6 +42,8 @@ extension PictureEncoder {
     if job.memory.hashes[index] == reference.memory.hashes[index] {
       motionCosts[column] = 0
       codeUnchanged(job, reference, &plan, column: column, row: row, into: &sink)
+    } else if plan.isFull(at: bitCount(in: sink)) {
+      postpone(job, reference, column: column, row: row, into: &sink)
     } else {
       let before = bitCount(in: sink)
       codeChanged(job, reference, qp: plan.qp, column: column, row: row, into: &sink)
@@ -55,7 +58,9 @@ extension PictureEncoder {
   ) {
     let index = row &* columns &+ column
     var quality = reference.memory.qualities[index]
-    if Int(quality) > plan.stillQP, plan.refinementBits > 0 {
+    if Int(quality) > plan.stillQP, plan.refinementBits > 0,
+      !plan.isFull(at: bitCount(in: sink))
+    {
       let distance = macroblockSSD(job, reference, column: column, row: row)
       if distance > goodEnough(qp: plan.stillQP) {
         let before = bitCount(in: sink)
@@ -73,6 +78,23 @@ extension PictureEncoder {
     }
     job.memory.qualities[index] = quality
     codeRepeat(job, reference, column: column, row: row, into: &sink)
+  }
+
+  /// Leaves a changed macroblock, for which there are no bits left, as motion implies it: to the next
+  /// picture its source has changed again.
+  private func postpone(
+    _ job: borrowing PictureJob, _ reference: borrowing PictureJob.Reference, column: Int, row: Int,
+    into sink: inout BitSink
+  ) {
+    let index = row &* columns &+ column
+    let motion = skipMotion(column: column, row: row).clamped(
+      column: column, row: row, columns: columns, rows: rows)
+    let decided = predictOnly(job, reference, motion: motion, column: column, row: row)
+    finish(decided, job, column: column, row: row, into: &sink)
+    renewSerial(of: index, in: job)
+    motionCosts[column] = 0
+    job.memory.hashes[index] = ~job.memory.hashes[index]
+    job.memory.qualities[index] = Reconstruction.unknownQuality
   }
 
   private func codeChanged(

@@ -8,6 +8,10 @@ struct PicturePlan {
   var refinementBits: Int
   /// What the changed macroblocks should cost at most.
   private let limitBits: Int
+  /// What the whole picture may take, or the decoder's buffer runs dry.
+  let hardBits: Int
+  /// Where the bits of the whole picture end, less what one macroblock may take.
+  private var endBits = Int.max
   private let largestQP: Int
   /// What there is to code in the picture, and of it so far, with its bits.
   private let load: PictureLoad
@@ -21,21 +25,31 @@ struct PicturePlan {
   /// One QP for everything, whatever it costs.
   init(constantQP qp: Int) {
     self.init(
-      qp: qp, stillQP: qp, refinementBits: .max, limitBits: .max, largestQP: qp,
+      qp: qp, stillQP: qp, refinementBits: .max, limitBits: .max, hardBits: .max, largestQP: qp,
       load: PictureLoad())
   }
 
   init(
-    qp: Int, stillQP: Int, refinementBits: Int, limitBits: Int, largestQP: Int, load: PictureLoad
+    qp: Int, stillQP: Int, refinementBits: Int, limitBits: Int, hardBits: Int, largestQP: Int,
+    load: PictureLoad
   ) {
     self.qp = qp
     firstQP = qp
     self.stillQP = stillQP
     self.refinementBits = refinementBits
     self.limitBits = limitBits
+    self.hardBits = hardBits
     self.largestQP = largestQP
     self.load = load
   }
+
+  /// The slice's data begins behind so many bits.
+  mutating func begin(at bits: Int) {
+    if hardBits < .max { endBits = bits + hardBits - PictureEncoder.largestMacroblockBits }
+  }
+
+  /// Whether nothing more may be coded when so many bits are.
+  func isFull(at bits: Int) -> Bool { bits >= endBits }
 
   mutating func noteChanged(bits: Int, detail: Int32) {
     coded.changedCount &+= 1
@@ -73,6 +87,6 @@ struct PicturePlan {
     guard qp < 51 else { return nil }
     return PicturePlan(
       qp: min(qp + 6, 51), stillQP: min(stillQP + 6, 51), refinementBits: 0, limitBits: limitBits,
-      largestQP: 51, load: load)
+      hardBits: hardBits, largestQP: 51, load: load)
   }
 }

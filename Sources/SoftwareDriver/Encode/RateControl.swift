@@ -24,7 +24,7 @@ struct RateControl {
   static let finestQP = 20
   static let readableQP = 30
   /// Seconds of the peak rate that may be ahead of time.
-  static let bucketSeconds = 0.6
+  static let bucketSeconds = 0.45
   /// The least in pictures: a picture's share of an empty bucket has to exceed one interval's bits.
   static let bucketPictures = 9.0
   /// Seconds of the rate that an intra picture may take.
@@ -36,6 +36,9 @@ struct RateControl {
   /// What a picture, and an intra picture, gets of a bucket that is full: time will drain it.
   static let leastSeconds = 0.008
   static let leastIntraSeconds = 0.15
+  /// Of the decoder's buffer, what no picture may go beyond: so five seconds hold a tenth too much at
+  /// most, and a decoder that begins with three quarters of its buffer never waits.
+  static let hardShare = 0.5
   /// The part of the free bucket that one picture may take.
   static let pictureShare = 0.17
 
@@ -74,7 +77,9 @@ struct RateControl {
     let changed = predictedBits(load, isIntra, qp: qp)
     return PicturePlan(
       qp: qp, stillQP: stillQP(load, floor: floor), refinementBits: Int(max(0, share - changed)),
-      limitBits: Int(share * (isIntra ? 1.2 : 2)), largestQP: settings.maximumQP, load: load)
+      limitBits: Int(share * (isIntra ? 1.2 : 2)),
+      hardBits: Int(max(0, Self.hardShare * decoderBits - level)),
+      largestQP: settings.maximumQP, load: load)
   }
 
   /// Learns from the picture that `plan` was made for; `changedBits` went into what changed.
@@ -114,6 +119,11 @@ struct RateControl {
 
   private var rate: Double {
     Double(settings.peakBitsPerSecond) * Double(settings.targetPercentage) / 100
+  }
+
+  /// The decoder's buffer: a second of the peak rate where the client does not say.
+  private var decoderBits: Double {
+    Double(settings.bufferBits > 0 ? settings.bufferBits : settings.peakBitsPerSecond)
   }
 
   private var bucketBits: Double {

@@ -3,6 +3,7 @@ internal import CVA
 extension Driver {
   /// Checks what was rendered, codes the picture and fills the coded buffer.
   func encodePicture(in context: EncodeContext, source: Surface) throws(DriverError) {
+    try source.settle()
     let checked = try CheckedPicture(context: context, source: source, in: self)
     try checked.checkAgreement(of: context)
     let buffer = checked.codedBuffer
@@ -77,9 +78,12 @@ extension EncodeContext {
     let first = rateControl.plan(load, isIntra: isIntra, at: steadyNanoseconds())
     var plan = first
     encoder.encodeLossy(job, plan: &plan, into: &sink)
-    // A picture that the coded buffer cannot hold is coded again, six QP coarser.
+    // A picture that the coded buffer cannot hold, or a keyframe that the decoder's cannot, is coded
+    // again, six QP coarser.
     var next = first.coarser()
-    while sink.hasOverflowed, let coarser = next {
+    while sink.hasOverflowed || (isIntra && sink.bitCount - headers.bitCount > plan.hardBits),
+      let coarser = next
+    {
       sink = headers
       plan = coarser
       encoder.encodeLossy(job, plan: &plan, into: &sink)
