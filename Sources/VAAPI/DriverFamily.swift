@@ -9,12 +9,15 @@ package enum DriverFamily: Sendable {
 
   /// By what the driver calls itself; the software driver says whom it behaves as.
   package init(vendor: String) {
-    let stands = vendor.split(separator: "behaving as ").dropFirst().first ?? ""
-    if vendor.contains("Intel") || stands.hasPrefix("intel") {
+    func says(_ words: String) -> Bool {
+      let (vendor, words) = (Array(vendor.utf8), Array(words.utf8))
+      return vendor.indices.contains { vendor[$0...].starts(with: words) }
+    }
+    if says("Intel") || says("behaving as intel") {
       self = .intel
-    } else if vendor.contains("Mesa") || stands.hasPrefix("amd") {
+    } else if says("Mesa") || says("behaving as amd") {
       self = .mesa
-    } else if vendor.contains("Porthole") {
+    } else if says("Porthole") {
       self = .software
     } else {
       self = .other

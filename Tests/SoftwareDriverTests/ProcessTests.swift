@@ -292,6 +292,21 @@ struct ProcessTests {
     #expect(status() == VA_STATUS_SUCCESS)
   }
 
+  @Test("late-processor reads its source when the target is used, and only then")
+  func late() throws {
+    for (words, expected) in [("late-processor", 0x00ff00), ("", 0xff0000)] as [(String, UInt32)] {
+      let client = try ProcessClient(words)
+      let source = try client.surface(.bgrx, width: 32, height: 32)
+      let target = try client.surface(.bgrx, width: 32, height: 32)
+      try client.draw(source) { _, _ in 0xff0000 }
+      try client.process(source, to: target)
+      try client.draw(source) { _, _ in 0x00ff00 }
+      #expect(try client.colors(of: target)[5][5] == expected)
+      try client.draw(source) { _, _ in 0x0000ff }
+      #expect(try client.colors(of: target)[5][5] == expected)
+    }
+  }
+
   @Test("the caps say what there is")
   func caps() throws {
     for (words, rotations, mirrors) in [

@@ -69,9 +69,12 @@ private struct Screencasts: Equatable {
   var agents: Int { nodes.filter { $0 == "capture-agent" }.count }
 
   init(of desktop: DesktopSession, in directory: TestDirectory) throws {
-    let dump = try ProcessRun.run("pw-dump", environment: desktop.environment, in: directory)
-    let objects = try JSONSerialization.jsonObject(with: Data(dump.output.utf8))
-    nodes = (objects as? [[String: Any]] ?? []).compactMap { object in
+    // What changes while it is dumped makes a second list.
+    let objects = try waitUntil("one list of objects") {
+      let dump = try ProcessRun.run("pw-dump", environment: desktop.environment, in: directory)
+      return try? JSONSerialization.jsonObject(with: Data(dump.output.utf8)) as? [[String: Any]]
+    }
+    nodes = objects.compactMap { object in
       guard object["type"] as? String == "PipeWire:Interface:Node" else { return nil }
       let info = object["info"] as? [String: Any]
       return (info?["props"] as? [String: Any])?["node.name"] as? String

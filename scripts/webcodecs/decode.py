@@ -25,9 +25,25 @@ async function first(job, number) {
     decoder.flush().catch(reject);
   });
   const {displayWidth: width, displayHeight: height} = frame;
-  const context = new OffscreenCanvas(width, height).getContext('2d', {willReadFrequently: true});
-  context.drawImage(frame, 0, 0);
-  const spots = job.spots.map(([x, y]) => [...context.getImageData(x, y, 1, 1).data.slice(0, 3)]);
+  // The decoded samples, and the conversion that the frame asks for. A canvas will not do: Chromium on
+  // the CPU converts with coefficients of eight bits, and the one for blue does not fit (BT.709: 2.11).
+  const data420 = new Uint8Array(frame.allocationSize());
+  const planes = await frame.copyTo(data420);
+  const at = (plane, x, y, step = 1, offset = 0) =>
+    data420[planes[plane].offset + y * planes[plane].stride + x * step + offset];
+  const [red, blue] = frame.colorSpace.matrix === 'bt709' ? [0.2126, 0.0722] : [0.299, 0.114];
+  const [black, scale, chroma] = frame.colorSpace.fullRange ? [0, 1, 1] : [16, 255 / 219, 255 / 224];
+  const byte = value => Math.max(0, Math.min(255, Math.round(value)));
+  const spots = job.spots.map(([x, y]) => {
+    const half = [x >> 1, y >> 1];
+    const isNV12 = frame.format === 'NV12';
+    const cb = ((isNV12 ? at(1, ...half, 2) : at(1, ...half)) - 128) * chroma;
+    const cr = ((isNV12 ? at(1, ...half, 2, 1) : at(2, ...half)) - 128) * chroma;
+    const luma = (at(0, x, y) - black) * scale;
+    const r = luma + 2 * (1 - red) * cr;
+    const b = luma + 2 * (1 - blue) * cb;
+    return [byte(r), byte((luma - red * r - blue * b) / (1 - red - blue)), byte(b)];
+  });
   const color = frame.colorSpace.toJSON();
   frame.close();
   return {width, height, color, spots};

@@ -8,6 +8,9 @@ final class EncoderInput {
   /// Whether the surface holds all of a frame; then only damage has to be converted of the next one.
   private(set) var hasPicture = false
 
+  /// A producer that has not drawn its picture after so many milliseconds has hung.
+  private static let longestWait: Int32 = 100
+
   private let configuration: EncoderConfiguration
   private let converter: FrameConverter
   /// Made for the first frame in a dma-buf.
@@ -33,7 +36,7 @@ final class EncoderInput {
     hasPicture = false
     if let failure = importing(picture, into: pictures, of: device) {
       // Rows that lie in a line the processor can read too, which is slow, but loses no picture.
-      if picture.buffer.modifier == DRMModifier.linear {
+      if case .importing = failure, picture.buffer.modifier == DRMModifier.linear {
         _ = try convert(frame, into: pictures, of: device)
       }
       throw failure
@@ -50,19 +53,27 @@ final class EncoderInput {
   private func importing(
     _ picture: DMABufPicture, into pictures: EncoderPictures, of device: EncodeDevice
   ) -> EncoderError? {
+    guard picture.buffer.waitUntilWritten(milliseconds: Self.longestWait) else {
+      return .frame("the frame was not drawn in time")
+    }
     var modifier: UInt64?
+    let importer: FrameImporter
     do throws(VAError) {
-      let importer =
-        if let importer { importer } else {
+      importer =
+        if let kept = self.importer { kept } else {
           try FrameImporter(on: device.display, configuration: configuration)
         }
       self.importer = importer
       modifier = picture.buffer.modifier
-      try importer.load(picture, into: pictures.input)
+      try importer.take(picture)
+    } catch {
+      return .importing(modifier: modifier, device.display.explained(error))
+    }
+    do throws(VAError) {
+      try importer.convert(picture, into: pictures.input)
       return nil
     } catch {
-      importer = nil
-      return .importing(modifier: modifier, device.display.explained(error))
+      return device.failure(error)
     }
   }
 

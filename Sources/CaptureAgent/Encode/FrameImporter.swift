@@ -10,9 +10,6 @@ final class FrameImporter {
   private let geometry: PictureGeometry
   private let colour: Colour
 
-  /// A producer that has not drawn its picture by then has hung.
-  private static let longestWait: Int32 = 100
-
   init(on display: Display, configuration: EncoderConfiguration) throws(VAError) {
     processor = try VideoProcessor(
       on: display, width: configuration.codedWidth, height: configuration.codedHeight)
@@ -25,11 +22,13 @@ final class FrameImporter {
     else { throw .unavailable("the driver's video processor does not turn pictures so") }
   }
 
+  /// Has the driver take hold of the picture's memory, where it has not yet.
+  func take(_ picture: DMABufPicture) throws(VAError) {
+    try cache.withSurface(of: picture) { (_) throws(VAError) in }
+  }
+
   /// Converts the picture, whose buffer must stay as it is until a picture was encoded from `input`.
-  func load(_ picture: DMABufPicture, into input: borrowing Surface) throws(VAError) {
-    guard picture.buffer.waitUntilWritten(milliseconds: Self.longestWait) else {
-      throw .unavailable("the frame was not drawn in time")
-    }
+  func convert(_ picture: DMABufPicture, into input: borrowing Surface) throws(VAError) {
     let content = geometry.content
     // Of even size: an odd picture grows by the column or the row that it would show twice.
     let target = VideoProcessor.Job.Region(

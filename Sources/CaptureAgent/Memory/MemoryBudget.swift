@@ -72,8 +72,8 @@ struct MemoryBudget: Equatable, Sendable {
 
   /// Measured on a release build that captures through the portal: VmPeak and VmData less what is
   /// planned beside them.
-  private static let codeKB = 14_850
-  private static let ownDataKB = 1_600
+  private static let codeKB = 15_350
+  private static let ownDataKB = 1_700
 
   /// One line a pool that counts, and the sum: what `--explain-memory` prints.
   var lines: [String] {

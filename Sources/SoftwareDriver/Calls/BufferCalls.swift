@@ -35,6 +35,7 @@ func installBufferCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
         unsafe data?.pointee = UnsafeMutableRawPointer(buffer.segments.first)
       } else {
         try buffer.surface?.checkIdle()
+        try buffer.surface?.settle()
         unsafe data?.pointee = try buffer.hold()
       }
       buffer.isMapped = true

@@ -54,6 +54,7 @@ func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
       guard region.width <= image.layout.width, region.height <= image.layout.height else {
         throw .invalidParameter
       }
+      try surface.settle()
       let view = try surface.hold()
       defer { surface.pixels.release() }
       let copy = unsafe try pixels.hold()
@@ -77,6 +78,7 @@ func installImageCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
       else { throw .invalidParameter }
       let region = try Region(
         x: Int(x), y: Int(y), width: Int(width), height: Int(height), within: surface)
+      try surface.settle()
       try surface.prepareWriting()
       let view = try surface.hold()
       defer { surface.pixels.release() }

@@ -100,6 +100,12 @@ extension Driver {
       throw .invalidParameter.because("a picture without pipeline parameters")
     }
     try target.prepareWriting()
+    try request.source.settle()
+    guard personality.processing?.isLate != true else {
+      target.pending = Surface.PendingProcess(
+        processor: process, job: request.job, source: request.source)
+      return
+    }
     try process.process(request.job, from: request.source, to: target)
     guard options.delayNanoseconds > 0 else { return }
     target.readyAt = steadyNanoseconds() + options.delayNanoseconds

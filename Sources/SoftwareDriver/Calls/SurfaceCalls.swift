@@ -62,6 +62,7 @@ func installSurfaceCalls(in table: UnsafeMutablePointer<VADriverVTable>) {
       else { throw .unsupportedMemory }
       guard let descriptor = unsafe descriptor else { throw .invalidParameter }
       let prime = unsafe descriptor.assumingMemoryBound(to: VADRMPRIMESurfaceDescriptor.self)
+      try surface.settle()
       unsafe try surface.export(
         to: prime, inSeparateLayers: flags & UInt32(VA_EXPORT_SURFACE_SEPARATE_LAYERS) != 0)
       // Whoever has the handle may write through it, unseen.

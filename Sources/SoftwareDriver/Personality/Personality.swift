@@ -38,6 +38,8 @@ struct Personality: Equatable {
     var rotates = true
     var mirrors = true
     var colour = Colour.asAsked
+    /// The source is read when the target is used, and not before, whatever was waited for.
+    var isLate = false
 
     /// By which standard RGB becomes NV12: the one of the output, always BT.709, or the one that the
     /// client says the input has.
@@ -118,6 +120,8 @@ extension Personality {
     "no-import": { $0.imports = nil },
     "no-processor": { $0.processing = nil },
     "no-rotation": { $0.processing?.rotates = false },
+    // AMD's encoder may read what the processor was given in the place of what it made.
+    "late-processor": { $0.processing?.isLate = true },
     "no-mirror": { $0.processing?.mirrors = false },
     "segments": { $0.splitsSegments = true },
     "no-derive": { $0.derivesImages = false },

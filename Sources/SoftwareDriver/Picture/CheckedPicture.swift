@@ -27,11 +27,10 @@ struct CheckedPicture {
     try Self.checkOrder(sequence, picture, slice)
     try Self.check(slice, picture: picture, macroblockCount: context.columns * context.rows)
     let reconstruction = try Self.reconstruction(of: picture, from: source, in: driver)
-    for surface in [source, reconstruction] {
-      guard surface.holds(columns: context.columns, rows: context.rows) else {
-        throw .invalidSurface.because("a surface that is not NV12, or too small")
-      }
-    }
+    // No list: it would be allocated for each picture.
+    guard source.holds(columns: context.columns, rows: context.rows),
+      reconstruction.holds(columns: context.columns, rows: context.rows)
+    else { throw .invalidSurface.because("a surface that is not NV12, or too small") }
     guard let codedBuffer = driver.buffers[picture.coded_buf],
       codedBuffer.type == VAEncCodedBufferType, !codedBuffer.isMapped
     else { throw .invalidBuffer.because("a coded buffer that is mapped, or none") }
@@ -49,7 +48,7 @@ struct CheckedPicture {
       && context.config.personality.headers != .mesa22
     reference =
       slice.slice_type == 0
-      ? try Self.reference(of: slice, picture, sequence, not: [reconstruction, source], in: driver)
+      ? try Self.reference(of: slice, picture, sequence, not: (reconstruction, source), in: driver)
       : nil
   }
 

@@ -3,6 +3,7 @@ internal import CVA
 extension Driver {
   /// Checks what was rendered, codes the picture and fills the coded buffer.
   func encodePicture(in context: EncodeContext, source: Surface) throws(DriverError) {
+    try source.settle()
     let checked = try CheckedPicture(context: context, source: source, in: self)
     try checked.checkAgreement(of: context)
     let buffer = checked.codedBuffer

@@ -31,7 +31,7 @@ extension CheckedPicture {
   /// The one reference of a P slice: listed, reconstructed before, and the picture before this one.
   static func reference(
     of slice: VAEncSliceParameterBufferH264, _ picture: VAEncPictureParameterBufferH264,
-    _ sequence: VAEncSequenceParameterBufferH264, not taken: [Surface], in driver: Driver
+    _ sequence: VAEncSequenceParameterBufferH264, not taken: (Surface, Surface), in driver: Driver
   ) throws(DriverError) -> Surface {
     let active =
       slice.num_ref_idx_active_override_flag == 1
@@ -41,7 +41,7 @@ extension CheckedPicture {
       throw .invalidParameter.because("a P slice without RefPicList0[0], or with several")
     }
     guard let surface = driver.surfaces[entry.picture_id] else { throw .invalidSurface }
-    guard !taken.contains(where: { $0 === surface }), surface.isReference,
+    guard surface !== taken.0, surface !== taken.1, surface.isReference,
       surface.reconstruction != nil
     else { throw .invalidParameter.because("a reference that is no reconstruction any more") }
     let isListed = contains(picture.ReferenceFrames) {

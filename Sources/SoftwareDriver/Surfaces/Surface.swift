@@ -18,6 +18,15 @@ final class Surface {
   /// An image derived before and given back, so that the next one allocates nothing.
   var spareImage: SpareImage?
 
+  /// What the video processor has yet to do to the surface, in a driver that puts it off.
+  var pending: PendingProcess?
+
+  struct PendingProcess {
+    let processor: ProcessContext
+    let job: ProcessJob
+    let source: Surface
+  }
+
   struct SpareImage {
     let image: DriverImage
     let buffer: DriverBuffer
@@ -62,6 +71,14 @@ final class Surface {
       throw .invalidSurface.because("a surface in memory that may only be read")
     }
     isReference = false
+    pending = nil
+  }
+
+  /// Does what was put off, before anybody looks at the pixels.
+  func settle() throws(DriverError) {
+    guard let pending else { return }
+    self.pending = nil
+    try pending.processor.process(pending.job, from: pending.source, to: self)
   }
 
   /// Whether a picture of so many macroblocks can be encoded from or into this.
