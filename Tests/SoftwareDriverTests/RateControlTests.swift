@@ -90,7 +90,7 @@ struct RateControlTests {
   }
 
   /// A page of text that scrolled at 1 Mbit/s went three seconds' bits beyond the buffer.
-  @Test("no picture runs the decoder's buffer dry", arguments: [80, 150, 300])
+  @Test("no picture runs the decoder's buffer dry", arguments: [300, 600])
   func decoderBuffer(kilobits: Int) throws {
     let (client, misc) = try client(kilobits: kilobits)
     let rate = kilobits * 1000

@@ -39,6 +39,8 @@ struct RateControl {
   /// Of the decoder's buffer, what no picture may go beyond: so five seconds hold a tenth too much at
   /// most, and a decoder that begins with three quarters of its buffer never waits.
   static let hardShare = 0.5
+  /// A client that is late by less than this has been kept waiting, and its pictures have not.
+  static let pauseSeconds = 0.5
   /// The part of the free bucket that one picture may take.
   static let pictureShare = 0.17
 
@@ -132,11 +134,11 @@ struct RateControl {
     return settings.bufferBits > 0 ? min(bucket, Double(settings.bufferBits)) : bucket
   }
 
-  /// A picture drains one interval, however fast it comes; after a pause, the time that passed.
+  /// A picture drains one interval, however fast or slow it comes; after a pause, the time that passed.
   private mutating func drain(until time: UInt64) {
     var seconds = 1 / settings.picturesPerSecond
     let passed = Double(time &- lastTime) / 1e9
-    if hasCoded, passed > 3 * seconds { seconds = passed }
+    if hasCoded, passed > max(3 * seconds, Self.pauseSeconds) { seconds = passed }
     lastTime = time
     level = max(0, level - rate * seconds)
   }
