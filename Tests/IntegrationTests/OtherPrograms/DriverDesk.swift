@@ -36,7 +36,7 @@ struct DriverDesk {
       "DISPLAY": display, "LIBVA_DRIVER_NAME": "libporthole", "LIBVA_DRIVERS_PATH": builtProducts,
       // Without this the plugin lists no element for a driver that it does not know.
       "GST_VAAPI_ALL_DRIVERS": "1", "GST_REGISTRY": directory.file("registry"),
-      "XDG_RUNTIME_DIR": directory.path, "PORTHOLE_DRIVER_MODE": mode,
+      "XDG_RUNTIME_DIR": directory.path, "WAYLAND_DISPLAY": "", "PORTHOLE_DRIVER_MODE": mode,
       "PORTHOLE_DRIVER_RECONSTRUCTIONS": reconstructionPath, "PORTHOLE_DRIVER_LEAKS": leakPath,
     ]
     let run = try ProcessRun.run(
