@@ -31,6 +31,7 @@ let state = "connecting";
 let clockOffset; // microseconds from this page's clock to the relay's
 let lastHeard = 0;
 let hasEnded = false;
+let mayControl = false;
 const counts = { bytes: 0, pictures: 0, dropped: 0, latency: undefined };
 
 // --- What people see
@@ -43,13 +44,23 @@ function show(newState, detail = "") {
   element("detail").textContent = newState === "live" ? "" : detail;
   element("cover").textContent = cover && detail ? `${cover}: ${detail}` : cover;
   element("pause").textContent = newState === "paused" ? "Resume" : "Pause";
+  showControl();
   document.title = `${word} – Porthole`;
+}
+
+function showControl() {
+  const isOn = ["starting", "live", "paused", "interrupted"].includes(state);
+  element("control").hidden = !(mayControl && isOn);
+}
+
+function bitrateWords(bits) {
+  return bits < 1e6 ? `${Math.round(bits / 1e3)} kbit/s` : `${(bits / 1e6).toFixed(1)} Mbit/s`;
 }
 
 function showFigures() {
   element("latency").textContent =
-    counts.latency === undefined ? "–" : `${Math.round(counts.latency / 1000)} ms`;
-  element("bitrate").textContent = `${((counts.bytes * 8) / 1e6).toFixed(1)} Mbit/s`;
+    counts.latency === undefined || state !== "live" ? "–" : `${Math.round(counts.latency / 1000)} ms`;
+  element("bitrate").textContent = bitrateWords(counts.bytes * 8);
   element("rate").textContent = `${counts.pictures} a second`;
   element("drops").textContent = String(counts.dropped);
   counts.bytes = 0;
@@ -62,7 +73,8 @@ async function showStatus() {
     const response = await fetch(`/api/v1/status${query}`, { headers: authorization() });
     if (!response.ok) return;
     const status = await response.json();
-    element("control").hidden = !status.may_control;
+    mayControl = status.may_control;
+    showControl();
     const { agent } = status;
     const isMeasured = agent.connected && agent.vm_size_kb;
     element("memory").textContent = isMeasured ? memoryWords(agent, status.memory) : "–";
