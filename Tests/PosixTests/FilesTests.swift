@@ -4,7 +4,7 @@ import Posix
 import Report
 import Testing
 
-@Suite struct FilesTests {
+@Suite final class FilesTests {
   let folder: URL
 
   init() throws {
@@ -12,11 +12,10 @@ import Testing
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
   }
 
-  private func removed() { try? FileManager.default.removeItem(at: folder) }
+  deinit { try? FileManager.default.removeItem(at: folder) }
 
   @Test("two makers of a token read the same one, and only this user may")
   func token() throws {
-    defer { removed() }
     let path = folder.path + "/token"
     let first = try LinkToken(file: path)
     let second = try LinkToken(file: path)
@@ -30,7 +29,6 @@ import Testing
 
   @Test("a token that others may read, or of another length, is refused")
   func badToken() throws {
-    defer { removed() }
     let path = folder.path + "/token"
     _ = try LinkToken(file: path)
     chmod(path, 0o644)
@@ -44,7 +42,6 @@ import Testing
 
   @Test("a runtime directory that others may enter is refused")
   func runtimeDirectory() throws {
-    defer { removed() }
     let path = folder.path + "/run"
     #expect(try RuntimeDirectory(path: path).file("token") == path + "/token")
     chmod(path, 0o755)
@@ -53,7 +50,6 @@ import Testing
 
   @Test("last words are read as they were written, and nothing is made of other bytes")
   func lastWords() throws {
-    defer { removed() }
     let directory = try RuntimeDirectory(path: folder.path + "/run")
     #expect(LastWords.read(from: directory) == nil)
     let file = try LastWords.open(in: directory, pid: 0x0102_0304, instance: 5)
@@ -74,7 +70,6 @@ import Testing
 
   @Test("the end of a unit is written beside the name of an agent that is gone, and over no other")
   func recordedEnd() throws {
-    defer { removed() }
     let directory = try RuntimeDirectory(path: folder.path + "/run")
     let end = try #require(
       ServiceEnd(variable: ["EXIT_CODE": "killed", "EXIT_STATUS": "KILL"].get))

@@ -82,7 +82,7 @@ def main():
              "--disable-background-networking", "--disable-dev-shm-usage", "--mute-audio",
              "--window-size=1280,800", "--remote-debugging-port=0",
              f"--user-data-dir={home}/profile", "about:blank"],
-            env={**os.environ, "HOME": home}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            env={**os.environ, "HOME": home, "TMPDIR": home}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             text=True, start_new_session=True)
         try:
             asyncio.run(evaluate(debugger(browser), sys.argv[1]))

@@ -95,7 +95,7 @@ def main():
             ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
              "--disable-background-networking", "--disable-dev-shm-usage", "--mute-audio",
              f"--user-data-dir={home}/profile", f"http://127.0.0.1:{server.server_port}/"],
-            env={**os.environ, "HOME": home}, stdout=subprocess.DEVNULL,
+            env={**os.environ, "HOME": home, "TMPDIR": home}, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, start_new_session=True)
         try:
             if not server.done.wait(120):
