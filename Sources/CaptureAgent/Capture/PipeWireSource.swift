@@ -76,7 +76,11 @@ final class PipeWireSource: ScreenSource {
       self.connection = connection
     } catch {
       stop()
-      onEvent(.ended(.withoutPipeWire(error)))
+      onEvent(
+        .ended(
+          SourceEnd(
+            code: .unavailable,
+            text: "PipeWire cannot be reached (\(error)): start its service, pipewire")))
     }
   }
 
