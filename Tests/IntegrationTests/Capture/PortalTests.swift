@@ -104,7 +104,7 @@ import Testing
 
   @Test func `a user who declines is told from a desktop that cannot ask`() throws {
     try withDesktop { desktop, directory in
-      kill(try desktop.pid(of: "wlr"), SIGKILL)
+      try killBackend(of: desktop, in: directory)
       let broken = try CaptureScene()
       start(broken)
       try broken.run(until: "the end") { broken.end != nil }
@@ -134,7 +134,7 @@ import Testing
   @Test func `a portal that dies while the user is asked is missing, and no refusal`() throws {
     try withDesktop { desktop, directory in
       let asked = directory.file("asked")
-      kill(try desktop.pid(of: "wlr"), SIGKILL)
+      try killBackend(of: desktop, in: directory)
       let configuration = directory.file("asking")
       // A user who thinks; not for ever, for nobody ends this one.
       try write(
@@ -175,6 +175,22 @@ import Testing
       #expect(other.end?.code == .unavailable)
       #expect(other.end?.text.contains("no session bus") == true)
     }
+  }
+
+  /// Its name is free afterwards: another backend that starts too early finds it taken, and ends.
+  private func killBackend(of desktop: DesktopSession, in directory: TestDirectory) throws {
+    kill(try desktop.pid(of: "wlr"), SIGKILL)
+    let words = [
+      "call", "--session", "--dest", "org.freedesktop.DBus", "--object-path",
+      "/org/freedesktop/DBus", "--method", "org.freedesktop.DBus.NameHasOwner",
+      "org.freedesktop.impl.portal.desktop.wlr",
+    ]
+    try waitUntil(
+      "the backend's end",
+      isTrue: {
+        try ProcessRun.run("gdbus", words, environment: desktop.environment, in: directory)
+          .output.contains("false")
+      })
   }
 
   private func start(_ scene: CaptureScene, token: RestoreToken? = nil) {
