@@ -18,6 +18,7 @@ func runHostRelay(_ arguments: [String]) -> Int32 {
       return ExitCode.finished.rawValue
     }
     let options = try Options(values)
+    HiddenArguments.hide(["push", "viewer-key", "control-key"])
     Descriptors.bound()
     return try Relay(options, directory: RuntimeDirectory()).run().rawValue
   } catch let error as UsageError {
@@ -34,6 +35,7 @@ func runHostRelay(_ arguments: [String]) -> Int32 {
 
 private func runControl(_ arguments: [String]) throws(UsageError) -> Int32 {
   let values = try ControlClient.table.parse(arguments)
+  HiddenArguments.hide(["control-key"])
   if values.isOn("help") {
     print(ControlClient.table.help, terminator: "")
     return ExitCode.finished.rawValue

@@ -12,6 +12,7 @@ final class Relay {
   private let broadcast: Broadcast
   private let consumers: ConsumerOutput
   private let http: HTTPServer
+  private let pushes: Pushes
   private let timer: LoopTimer
   private let began = Moment.now
   private var nextReaderTick = Moment.now
@@ -30,6 +31,8 @@ final class Relay {
       loop = try EventLoop()
       timer = try LoopTimer(on: loop)
       broadcast = try Broadcast(hold: options.hold)
+      pushes = Pushes(
+        to: options.pushes, recording: options.recording, of: broadcast, on: loop)
       viewerKey =
         try options.viewerKey ?? AccessKey(LinkToken(file: directory.file("viewer-key")))
       controlKey =
@@ -56,6 +59,7 @@ final class Relay {
   /// Runs until the broadcast is over for good; returns the exit code.
   func run() -> ExitCode {
     ingest?.start()
+    pushes.start(now: .now)
     for address in LocalAddresses.reaching(http.address) {
       print("viewer address: http://\(address)/#key=\(viewerKey.text)")
     }
@@ -92,8 +96,9 @@ final class Relay {
     for stream in broadcast.streams {
       stream.audienceChanged = { [broadcast] in broadcast.tellAudience() }
     }
-    broadcast.container.finished = { [http, broadcast] in
+    broadcast.container.finished = { [http, broadcast, pushes] in
       http.finishReaders(of: broadcast.container.stream)
+      pushes.finishStream()
     }
     broadcast.fragments.finished = { [http, broadcast] in
       http.finishReaders(of: broadcast.fragments.stream)
@@ -106,7 +111,8 @@ final class Relay {
       status: { [unowned self, ingest] in status(ingest) },
       control: ControlAPI(
         broadcast: broadcast, hasAgent: { [ingest] in ingest.agent != nil },
-        finish: { [weak self] in self?.finishBroadcast($0) }))
+        finish: { [weak self] in self?.finishBroadcast($0) }),
+      recordings: RecordingsAPI(pushes, on: loop))
     http.answer = { site.answer($0) }
     for number in [SIGINT, SIGTERM] {
       signals.append(
@@ -125,11 +131,13 @@ final class Relay {
     nextReaderTick = now + RelayLimits.readerTick
     consumers.tick(now: now)
     http.tick(now: now)
+    pushes.tick(now: now)
   }
 
   private func status(_ ingest: Ingest) -> StatusDocument {
     StatusDocument(
-      broadcast: broadcast, ingest: ingest, consumers: consumers.ends, viewers: http.ends,
+      broadcast: broadcast, ingest: ingest, pushes: pushes, consumers: consumers.ends,
+      viewers: http.ends,
       uptime: .now - began, now: .now)
   }
 
@@ -153,8 +161,12 @@ final class Relay {
     for signal in signals { signal.close() }
     consumers.close()
     http.close()
+    pushes.close()
     // What viewers have not read by then they will not read.
-    timer.start(after: Self.farewellTime) { [loop] in loop.stop() }
+    timer.start(after: Self.farewellTime) { [loop, pushes] in
+      pushes.kill()
+      loop.stop()
+    }
     timer.unreference()
   }
 

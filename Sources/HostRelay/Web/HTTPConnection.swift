@@ -9,6 +9,7 @@ import Glibc
 
   private let visitor: Visitor
   private var document: SharedBytes?
+  private var body: FileBody?
   private var wsi: OpaquePointer?
   /// What a WebSocket that was granted will carry.
   private var feed: SocketFeed?
@@ -84,23 +85,59 @@ import Glibc
   }
 
   private func give(_ wsi: OpaquePointer, _ request: HTTPRequest) -> Bool {
-    server?.asked(self)
+    guard let server, let answer = server.answer?(request) else { return false }
+    server.asked(self)
+    return unsafe give(wsi, request, answer)
+  }
+
+  private func give(_ wsi: OpaquePointer, _ request: HTTPRequest, _ given: HTTPAnswer) -> Bool {
     let answer: HTTPDocument
-    switch server?.answer?(request) {
+    switch given {
     case .document(let document): answer = document
+    case .file(let file): return unsafe give(wsi, request, file)
+    case .later(let ask):
+      ask { [weak self] answer in
+        guard let self, let wsi = unsafe self.wsi else { return }
+        if unsafe !give(wsi, request, answer) { cut() }
+      }
+      return true
     // A stream is asked for by its plain path, and then never comes here.
     case .stream: answer = .line(400, "ask for \(request.path) by its path alone")
     case .socket: answer = .line(426, "\(request.path) is a WebSocket")
-    case nil: return false
     }
     document = request.method == "HEAD" ? SharedBytes([]) : SharedBytes(answer.bytes)
     return unsafe writeHead(
       wsi, status: answer.status, type: answer.type, length: UInt64(answer.bytes.count))
   }
 
+  /// Begins to send a file, or the range of it that is asked for.
+  private func give(_ wsi: OpaquePointer, _ request: HTTPRequest, _ file: RecordingFile) -> Bool {
+    guard let server else { return false }
+    let total = file.byteCount
+    var (status, range): (UInt32, Range<Int>) = (200, 0..<total)
+    var fields = [("accept-ranges", "bytes")]
+    switch ByteRange(request.range, of: total) {
+    case .whole: break
+    case .part(let part):
+      (status, range) = (206, part)
+      fields.append(("content-range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(total)"))
+    case .unsatisfiable:
+      (status, range) = (416, 0..<0)
+      fields.append(("content-range", "bytes */\(total)"))
+    }
+    if request.method == "HEAD" || range.isEmpty {
+      document = SharedBytes([])
+    } else {
+      body = FileBody(file, range, on: server.loop)
+    }
+    return unsafe writeHead(
+      wsi, status: status, type: file.mediaType, length: UInt64(range.count), fields: fields)
+  }
+
   /// The socket takes bytes: the answer goes out, and when it is out the connection ends, so that a
   /// request for a stream always stands first in its own. Returns false to close.
   func write(_ wsi: OpaquePointer) -> Bool {
+    if let body { return unsafe write(body, wsi) }
     guard let document else { return !isAnswered }
     self.document = nil
     isAnswered = true
@@ -108,6 +145,27 @@ import Glibc
     unsafe lws_callback_on_writable(wsi)
     return true
   }
+
+  /// Sends the next piece of a file; a client that takes none for long is cut by lws.
+  private func write(_ body: FileBody, _ wsi: OpaquePointer) -> Bool {
+    unsafe lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, Self.pieceSeconds)
+    let piece = body.take { [weak self] isThere in
+      guard let self, let wsi = unsafe self.wsi else { return }
+      if isThere { unsafe lws_callback_on_writable(wsi) } else { cut() }
+    }
+    guard let piece else { return true }
+    let how = body.isOver ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP
+    if body.isOver {
+      self.body = nil
+      isAnswered = true
+    }
+    guard unsafe send(piece, wsi, how) else { return false }
+    unsafe lws_callback_on_writable(wsi)
+    return true
+  }
+
+  /// How long a piece of a file may take.
+  private static let pieceSeconds: Int32 = 30
 
   /// Closes without a word: lws reads the end. A timeout of lws would begin anew with each byte.
   func cut() {
@@ -121,9 +179,10 @@ import Glibc
       wsi, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count, how) >= 0
   }
 
-  private func writeHead(_ wsi: OpaquePointer, status: UInt32, type: String, length: UInt64)
-    -> Bool
-  {
+  private func writeHead(
+    _ wsi: OpaquePointer, status: UInt32, type: String, length: UInt64,
+    fields: [(name: String, value: String)] = []
+  ) -> Bool {
     var head = [UInt8](repeating: 0, count: 1024)
     return unsafe head.withUnsafeMutableBufferPointer { head in
       guard let base = head.baseAddress else { return false }
@@ -134,7 +193,7 @@ import Glibc
         unsafe lws_add_http_common_headers(
           wsi, status, type, length, &position, end) == 0
       else { return false }
-      for (name, value) in HTTPDocument.commonFields + [("connection", "close")] {
+      for (name, value) in HTTPDocument.commonFields + fields + [("connection", "close")] {
         let value = Array(value.utf8)
         let result = unsafe lws_add_http_header_by_name(
           wsi, name + ":", value, Int32(value.count), &position, end)
@@ -174,11 +233,9 @@ extension HTTPRequest {
         unsafe lws_hdr_copy(wsi, $0, $1, WSI_TOKEN_HTTP_AUTHORIZATION)
       })
     var held = [CChar](repeating: 0, count: 8)
-    let key = unsafe headerText(128) { buffer, count in
-      guard let value = unsafe lws_get_urlarg_by_name(wsi, "key=", buffer, count) else { return 0 }
-      return Int32(unsafe strlen(value))
-    }
-    self.key = Array((key.hasPrefix("key=") ? String(key.dropFirst(4)) : key).utf8)
+    key = unsafe argument("key=", of: wsi)
+    ticket = unsafe argument("ticket=", of: wsi)
+    range = unsafe headerText(128) { unsafe lws_hdr_copy(wsi, $0, $1, WSI_TOKEN_HTTP_RANGE) }
     isHeld = unsafe lws_get_urlarg_by_name(wsi, "hold=", &held, Int32(held.count)) != nil
   }
 }
@@ -191,6 +248,15 @@ extension HTTPRequest {
     }
     return !length.isEmpty && length != "0"
   }
+}
+
+/// What the query says behind `name`.
+private func argument(_ name: String, of wsi: OpaquePointer) -> [UInt8] {
+  let text = unsafe headerText(128) { buffer, count in
+    guard let value = unsafe lws_get_urlarg_by_name(wsi, name, buffer, count) else { return 0 }
+    return Int32(unsafe strlen(value))
+  }
+  return Array((text.hasPrefix(name) ? String(text.dropFirst(name.count)) : text).utf8)
 }
 
 private func pathText(_ wsi: OpaquePointer) -> String {

@@ -13,6 +13,10 @@ struct HTTPRequest {
   /// What `Authorization: Bearer` says.
   let bearer: [UInt8]
   let visitor: Visitor
+  /// The query's `ticket`.
+  var ticket: [UInt8] = []
+  /// What `Range` says.
+  var range = ""
   /// What came with a POST.
   var body: [UInt8] = []
   /// Whether a WebSocket is asked for.
@@ -37,6 +41,10 @@ enum HTTPAnswer {
   case stream(type: String, Stream)
   /// A WebSocket.
   case socket(SocketFeed)
+  /// A file, or the part of it that is asked for.
+  case file(RecordingFile)
+  /// The answer comes with a call of what is passed, on the loop.
+  case later((@escaping (HTTPAnswer) -> Void) -> Void)
 }
 
 /// A whole answer.
@@ -65,7 +73,7 @@ struct HTTPDocument {
     (
       "content-security-policy",
       "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
-        + " media-src blob:; img-src 'self'; base-uri 'none'; form-action 'none';"
+        + " media-src 'self' blob:; img-src 'self'; base-uri 'none'; form-action 'none';"
         + " frame-ancestors 'none'"
     ),
   ]

@@ -31,7 +31,7 @@ final class LiveConnection {
       let head = document.head(length: document.bytes.count)
       pump.send(SharedBytes(head + (isHead ? [] : document.bytes)))
       endWhenSent()
-    case .socket: endWhenSent()
+    case .socket, .file, .later: endWhenSent()
     case .stream(let type, let source):
       pump.send(SharedBytes(HTTPDocument(status: 200, type: type, "").head(length: nil)))
       guard !isHead else { return endWhenSent() }
