@@ -1,24 +1,31 @@
 import CWebSockets
 import Glibc
 
-/// One connection of the page server: one request, and its answer; or a WebSocket.
+/// One connection of the page server: one request, and its answer; or a WebSocket, or a stream.
 ///
 /// libwebsockets owns the socket (`wsi`); the server forgets this object when that is destroyed.
 @safe final class HTTPConnection {
   private(set) weak var server: PageServer?
 
   private let visitor: Visitor
+  private let isSecure: Bool
+  /// The answer of a request that had to wait for it.
+  private var late: HTTPDocument?
   private var document: SharedBytes?
   private var wsi: OpaquePointer?
   /// What a WebSocket that was granted will carry.
   private var feed: SocketFeed?
   /// A POST whose body is not whole yet.
   private var pending: HTTPRequest?
+  private var isHead = false
   private var isAnswered = false
   private(set) var viewer: SocketViewer?
+  private(set) var body: LiveBody?
+  var isViewer: Bool { viewer != nil || body != nil }
 
-  init(visitor: Visitor, server: PageServer) {
+  init(visitor: Visitor, isSecure: Bool, server: PageServer) {
     self.visitor = visitor
+    self.isSecure = isSecure
     self.server = server
   }
 
@@ -27,7 +34,8 @@ import Glibc
 
   /// Answers the request that lws holds. Returns false to close the connection.
   func take(_ wsi: OpaquePointer, path: String) -> Bool {
-    let request = unsafe HTTPRequest(wsi, path: path, visitor: visitor)
+    var request = unsafe HTTPRequest(wsi, path: path, visitor: visitor)
+    request.isSecure = isSecure
     if request.method == "POST", unsafe request.hasBody(wsi) {
       pending = request
       return true
@@ -39,6 +47,7 @@ import Glibc
   func upgrade(_ wsi: OpaquePointer, to name: String?) -> Int32 {
     var request = unsafe HTTPRequest(wsi, path: pathText(wsi), visitor: visitor)
     request.isUpgrade = true
+    request.isSecure = isSecure
     switch server?.answer?(request) {
     case .socket(let feed) where name == "websocket":
       self.feed = feed
@@ -60,10 +69,19 @@ import Glibc
     self.feed = nil
   }
 
+  /// Heartbeats and deadlines.
+  func tick(now: Moment) {
+    viewer?.tick(now: now)
+    body?.tick(now: now)
+  }
+
   /// lws destroys the connection.
   func gone() {
     viewer?.gone()
     viewer = nil
+    body?.gone()
+    body = nil
+    unsafe wsi = nil
   }
 
   /// A piece of a body. Returns false to close the connection.
@@ -85,22 +103,48 @@ import Glibc
 
   private func give(_ wsi: OpaquePointer, _ request: HTTPRequest) -> Bool {
     server?.asked(self)
-    let answer: HTTPDocument
+    isHead = request.method == "HEAD"
     switch server?.answer?(request) {
-    case .document(let document): answer = document
-    // A stream is asked for by its plain path, and then never comes here.
-    case .stream: answer = .line(400, "ask for \(request.path) by its path alone")
-    case .socket: answer = .line(426, "\(request.path) is a WebSocket")
+    case .document(let document): return unsafe begin(document, wsi)
+    case .later(let ask):
+      unsafe lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0)
+      ask { [weak self] document in self?.give(late: document) }
+      return true
+    case .stream(let type, let source): return unsafe begin(source, type, wsi)
+    case .socket: return unsafe begin(.line(426, "\(request.path) is a WebSocket"), wsi)
     case nil: return false
     }
-    document = request.method == "HEAD" ? SharedBytes([]) : SharedBytes(answer.bytes)
-    return unsafe writeHead(
-      wsi, status: answer.status, type: answer.type, length: UInt64(answer.bytes.count))
+  }
+
+  private func give(late document: HTTPDocument) {
+    guard let wsi = unsafe wsi else { return }
+    late = document
+    unsafe lws_callback_on_writable(wsi)
+  }
+
+  private func begin(_ answer: HTTPDocument, _ wsi: OpaquePointer) -> Bool {
+    document = isHead ? SharedBytes([]) : SharedBytes(answer.bytes)
+    return unsafe writeHead(wsi, of: answer, length: UInt64(answer.bytes.count))
+  }
+
+  private func begin(_ source: Stream, _ type: String, _ wsi: OpaquePointer) -> Bool {
+    guard let server, unsafe writeHead(wsi, of: HTTPDocument(type: type, ""), length: nil) else {
+      return false
+    }
+    isAnswered = isHead
+    guard !isHead else { return true }
+    unsafe lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0)
+    let name = server.nextName()
+    body = unsafe LiveBody(source, name: name, wsi: wsi, now: .now)
+    body?.ended = { [weak server] in server?.ended?($0, name) }
+    return true
   }
 
   /// The socket takes bytes: the answer goes out, and when it is out the connection ends, so that a
   /// request for a stream always stands first in its own. Returns false to close.
   func write(_ wsi: OpaquePointer) -> Bool {
+    if let body { return body.write() }
+    if let late = late.take() { return unsafe begin(late, wsi) }
     guard let document else { return !isAnswered }
     self.document = nil
     isAnswered = true
@@ -121,9 +165,10 @@ import Glibc
       wsi, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count, how) >= 0
   }
 
-  private func writeHead(_ wsi: OpaquePointer, status: UInt32, type: String, length: UInt64)
-    -> Bool
-  {
+  /// `length` nil: until the connection closes, which lws then says itself.
+  private func writeHead(
+    _ wsi: OpaquePointer, of document: HTTPDocument, length: UInt64?
+  ) -> Bool {
     var head = [UInt8](repeating: 0, count: 1024)
     return unsafe head.withUnsafeMutableBufferPointer { head in
       guard let base = head.baseAddress else { return false }
@@ -132,9 +177,10 @@ import Glibc
       var position: UnsafeMutablePointer<UInt8>? = unsafe start
       guard
         unsafe lws_add_http_common_headers(
-          wsi, status, type, length, &position, end) == 0
+          wsi, document.status, document.type, length ?? .max, &position, end) == 0
       else { return false }
-      for (name, value) in HTTPDocument.commonFields + [("connection", "close")] {
+      let closing = length == nil ? [] : [("connection", "close")]
+      for (name, value) in document.fields + closing {
         let value = Array(value.utf8)
         let result = unsafe lws_add_http_header_by_name(
           wsi, name + ":", value, Int32(value.count), &position, end)

@@ -13,6 +13,8 @@ struct HTTPRequest {
   /// What `Authorization: Bearer` says.
   let bearer: [UInt8]
   let visitor: Visitor
+  /// Whether it came by TLS.
+  var isSecure = false
   /// What came with a POST.
   var body: [UInt8] = []
   /// Whether a WebSocket is asked for.
@@ -33,6 +35,8 @@ extension HTTPRequest {
 /// What the relay answers.
 enum HTTPAnswer {
   case document(HTTPDocument)
+  /// A whole answer that is not there yet: called once, and given what takes it.
+  case later((@escaping (HTTPDocument) -> Void) -> Void)
   /// Packets without end; the connection closes behind them.
   case stream(type: String, Stream)
   /// A WebSocket.
@@ -44,6 +48,8 @@ struct HTTPDocument {
   let status: UInt32
   let type: String
   let bytes: [UInt8]
+  /// Where to ask instead.
+  var location: String?
 
   init(status: UInt32 = 200, type: String, _ text: String) {
     self.status = status
@@ -69,6 +75,11 @@ struct HTTPDocument {
         + " frame-ancestors 'none'"
     ),
   ]
+
+  /// On this one.
+  var fields: [(name: String, value: String)] {
+    Self.commonFields + (location.map { [("location", $0)] } ?? [])
+  }
 
   /// One line for people.
   static func line(_ status: UInt32, _ text: String) -> HTTPDocument {
