@@ -16,6 +16,9 @@ struct Options {
         "consumers", .value("ADDRESS:PORT"), "packets for programs", standard: "127.0.0.1:13580"),
       Option(
         "http", .value("ADDRESS:PORT"), "page, /live.ts and status", standard: "127.0.0.1:13581"),
+      Option("tls", .flag, "HTTPS, with a certificate made at the first start"),
+      Option("tls-certificate", .value("FILE"), "HTTPS, with this chain of PEM certificates"),
+      Option("tls-key", .value("FILE"), "the key of that certificate, PEM"),
       Option(
         "host", .value("NAME"), "a name that clients may call us by in HTTP", isRepeatable: true),
       Option(
@@ -35,6 +38,8 @@ struct Options {
   let spawnAgent: [String]?
   let consumers: SocketAddress
   let http: SocketAddress
+  /// nil: plain HTTP.
+  let tls: TLSChoice?
   let hosts: [String]
   let pushes: [PushTarget]
   let recording: RecordingShelf?
@@ -58,6 +63,7 @@ struct Options {
     let address = "an address and port such as 127.0.0.1:13580"
     consumers = try values.value("consumers", address, SocketAddress.init(_:))
     http = try values.value("http", address, SocketAddress.init(_:))
+    tls = try Self.tls(values)
     hosts = values.all("host")
     var pushes: [PushTarget] = []
     for text in values.all("push") { pushes.append(try PushTarget(push: text)) }
@@ -71,6 +77,14 @@ struct Options {
     controlKey = try Self.key("control-key", values)
     if let viewerKey, viewerKey == controlKey {
       throw UsageError("--control-key must not be the viewer key, which only watches")
+    }
+  }
+
+  private static func tls(_ values: OptionValues) throws(UsageError) -> TLSChoice? {
+    switch (values["tls-certificate"], values["tls-key"]) {
+    case (let certificate?, let key?): return .given(certificate: certificate, key: key)
+    case (nil, nil): return values.isOn("tls") ? .made : nil
+    default: throw UsageError("--tls-certificate and --tls-key go together")
     }
   }
 

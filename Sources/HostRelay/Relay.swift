@@ -13,6 +13,8 @@ final class Relay {
   private let consumers: ConsumerOutput
   private let http: HTTPServer
   private let pushes: Pushes
+  private let tls: TLSIdentity?
+  private let directory: RuntimeDirectory
   private let timer: LoopTimer
   private let notices: ServiceNotices
   private let began = Moment.now
@@ -33,6 +35,12 @@ final class Relay {
     notices: ServiceNotices
   ) throws(RelayError) {
     self.notices = notices
+    self.directory = directory
+    do {
+      tls = try options.tls.map {
+        try TLSIdentity($0, for: options.http, hosts: options.hosts, directory: directory)
+      }
+    } catch { throw RelayError("\(error)", options.tls == .made ? .unavailable : .usage) }
     do {
       loop = try EventLoop()
       timer = try LoopTimer(on: loop)
@@ -53,7 +61,7 @@ final class Relay {
         viewerKey: viewerKey, loop: loop, identity: identity)
     } catch { throw RelayError(port: options.consumers, option: "--consumers", error) }
     do {
-      http = try HTTPServer(on: Self.open(options.http, "http", &passed), loop: loop)
+      http = try HTTPServer(on: Self.open(options.http, "http", &passed), tls: tls, loop: loop)
     } catch { throw RelayError(port: options.http, option: "--http", error) }
     if let socket = passed.rest.first { throw RelayError(unknown: socket) }
     do {
@@ -77,11 +85,13 @@ final class Relay {
     pushes.start(now: .now)
     notices.ready()
     for address in LocalAddresses.reaching(http.address) {
-      print("viewer address: http://\(address)/#key=\(viewerKey.text)")
+      print("viewer address: http\(tls == nil ? "" : "s")://\(address)/#key=\(viewerKey.text)")
     }
+    if let tls { print("certificate SHA-256: \(tls.certificate.fingerprint)") }
     print("consumers: \(consumers.address)")
     fflush(nil)
     // Cut short by a viewer that does not take its last words: the process's end is its end.
+    defer { try? TLSIdentity.publish(nil, port: http.address.port, in: directory) }
     guard loop.run() else { return exitCode ?? .finished }
     timer.close()
     _ = loop.run()
@@ -119,10 +129,11 @@ final class Relay {
     broadcast.fragments.finished = { [http, broadcast] in
       http.finishReaders(of: broadcast.fragments.stream)
     }
+    try TLSIdentity.publish(tls, port: http.address.port, in: directory)
     let site = Site(
       viewerKey: viewerKey, controlKey: controlKey,
-      names: HostNames(address: http.address, extra: options.hosts),
-      broadcast: broadcast, consumers: consumers.address,
+      names: HostNames(address: http.address, extra: options.hosts, speaksTLS: tls != nil),
+      speaksTLS: tls != nil, broadcast: broadcast, consumers: consumers.address,
       identity: { [broadcast] in Self.greeting(of: broadcast.session) },
       status: { [unowned self, ingest] in status(ingest) },
       control: ControlAPI(

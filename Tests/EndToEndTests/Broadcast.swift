@@ -6,6 +6,7 @@ final class Broadcast {
   let directory: TestDirectory
   let environment: [String: String]
   let ports: Ports
+  private let scheme: String
   private(set) var relay: ProcessRun
   private let relayOptions: [String]
   private var relayCount = 1
@@ -23,8 +24,9 @@ final class Broadcast {
     relay: [String] = [], driver: [String: String] = [:]
   ) throws {
     self.directory = directory
-    environment = (desktop?.environment ?? ["XDG_RUNTIME_DIR": directory.path])
+    environment = (desktop?.environment ?? RelayRun.environment(of: directory))
       .merging(driver) { $1 }
+    scheme = relay.contains("--tls") ? "https" : "http"
     ports = Ports()
     let source = desktop == nil ? ["--source", "pattern"] : []
     let words = [program("capture-agent"), "--listen", "127.0.0.1:\(ports.agent)"]
@@ -53,11 +55,13 @@ final class Broadcast {
   func control(_ words: String...) throws {
     let run = try ProcessRun.run(
       program("host-relay"), ["ctl"] + words + ["--http", "127.0.0.1:\(ports.http)"],
-      name: "ctl", in: directory)
+      name: "ctl", environment: environment, in: directory)
     guard run.exitCode == 0 else { throw ProcessFailure(description: run.errors + run.output) }
   }
 
-  var page: String { "http://127.0.0.1:\(ports.http)" }
+  var page: String { "\(scheme)://127.0.0.1:\(ports.http)" }
+  /// What `--tls` has made, with its key.
+  var certificate: String { "\(environment["XDG_STATE_HOME"] ?? "")/porthole/tls.pem" }
   var liveTS: String { "\(page)/live.ts" }
 
   /// Another relay in the place of one that has ended.
@@ -70,7 +74,8 @@ final class Broadcast {
 
   /// `/api/v1/status`, or nil while nobody answers.
   var status: Status? {
-    let words = ["-s", "--max-time", "2", "\(page)/api/v1/status"]
+    let trust = scheme == "https" ? ["--cacert", certificate] : []
+    let words = ["-s", "--max-time", "2", "\(page)/api/v1/status"] + trust
     guard let run = try? ProcessRun.run("curl", words, in: directory), run.exitCode == 0,
       let json = try? JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any]
     else { return nil }

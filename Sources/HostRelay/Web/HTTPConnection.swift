@@ -1,25 +1,32 @@
 import CWebSockets
 import Glibc
 
-/// One connection of the page server: one request, and its answer; or a WebSocket.
+/// One connection of the page server: one request, and its answer; or a WebSocket, or a stream.
 ///
 /// libwebsockets owns the socket (`wsi`); the server forgets this object when that is destroyed.
 @safe final class HTTPConnection {
   private(set) weak var server: PageServer?
 
   private let visitor: Visitor
+  private let isSecure: Bool
+  /// The answer of a request that had to wait for it.
+  private var late: HTTPDocument?
   private var document: SharedBytes?
-  private var body: FileBody?
   private var wsi: OpaquePointer?
   /// What a WebSocket that was granted will carry.
   private var feed: SocketFeed?
   /// A POST whose body is not whole yet.
   private var pending: HTTPRequest?
+  private var isHead = false
   private var isAnswered = false
   private(set) var viewer: SocketViewer?
+  private(set) var body: LiveBody?
+  private var fileBody: FileBody?
+  var isViewer: Bool { viewer != nil || body != nil }
 
-  init(visitor: Visitor, server: PageServer) {
+  init(visitor: Visitor, isSecure: Bool, server: PageServer) {
     self.visitor = visitor
+    self.isSecure = isSecure
     self.server = server
   }
 
@@ -28,7 +35,8 @@ import Glibc
 
   /// Answers the request that lws holds. Returns false to close the connection.
   func take(_ wsi: OpaquePointer, path: String) -> Bool {
-    let request = unsafe HTTPRequest(wsi, path: path, visitor: visitor)
+    var request = unsafe HTTPRequest(wsi, path: path, visitor: visitor)
+    request.isSecure = isSecure
     if request.method == "POST", unsafe request.hasBody(wsi) {
       pending = request
       return true
@@ -40,6 +48,7 @@ import Glibc
   func upgrade(_ wsi: OpaquePointer, to name: String?) -> Int32 {
     var request = unsafe HTTPRequest(wsi, path: pathText(wsi), visitor: visitor)
     request.isUpgrade = true
+    request.isSecure = isSecure
     switch server?.answer?(request) {
     case .socket(let feed) where name == "websocket":
       self.feed = feed
@@ -61,10 +70,19 @@ import Glibc
     self.feed = nil
   }
 
+  /// Heartbeats and deadlines.
+  func tick(now: Moment) {
+    viewer?.tick(now: now)
+    body?.tick(now: now)
+  }
+
   /// lws destroys the connection.
   func gone() {
     viewer?.gone()
     viewer = nil
+    body?.gone()
+    body = nil
+    unsafe wsi = nil
   }
 
   /// A piece of a body. Returns false to close the connection.
@@ -85,59 +103,55 @@ import Glibc
   }
 
   private func give(_ wsi: OpaquePointer, _ request: HTTPRequest) -> Bool {
-    guard let server, let answer = server.answer?(request) else { return false }
-    server.asked(self)
-    return unsafe give(wsi, request, answer)
-  }
-
-  private func give(_ wsi: OpaquePointer, _ request: HTTPRequest, _ given: HTTPAnswer) -> Bool {
-    let answer: HTTPDocument
-    switch given {
-    case .document(let document): answer = document
-    case .file(let file): return unsafe give(wsi, request, file)
+    server?.asked(self)
+    isHead = request.method == "HEAD"
+    switch server?.answer?(request) {
+    case .document(let document): return unsafe begin(document, wsi)
     case .later(let ask):
-      ask { [weak self] answer in
-        guard let self, let wsi = unsafe self.wsi else { return }
-        if unsafe !give(wsi, request, answer) { cut() }
-      }
+      unsafe lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0)
+      ask { [weak self] document in self?.give(late: document) }
       return true
-    // A stream is asked for by its plain path, and then never comes here.
-    case .stream: answer = .line(400, "ask for \(request.path) by its path alone")
-    case .socket: answer = .line(426, "\(request.path) is a WebSocket")
+    case .stream(let type, let source): return unsafe begin(source, type, wsi)
+    case .socket: return unsafe begin(.line(426, "\(request.path) is a WebSocket"), wsi)
+    case nil: return false
     }
-    document = request.method == "HEAD" ? SharedBytes([]) : SharedBytes(answer.bytes)
-    return unsafe writeHead(
-      wsi, status: answer.status, type: answer.type, length: UInt64(answer.bytes.count))
   }
 
-  /// Begins to send a file, or the range of it that is asked for.
-  private func give(_ wsi: OpaquePointer, _ request: HTTPRequest, _ file: RecordingFile) -> Bool {
-    guard let server else { return false }
-    let total = file.byteCount
-    var (status, range): (UInt32, Range<Int>) = (200, 0..<total)
-    var fields = [("accept-ranges", "bytes")]
-    switch ByteRange(request.range, of: total) {
-    case .whole: break
-    case .part(let part):
-      (status, range) = (206, part)
-      fields.append(("content-range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(total)"))
-    case .unsatisfiable:
-      (status, range) = (416, 0..<0)
-      fields.append(("content-range", "bytes */\(total)"))
-    }
-    if request.method == "HEAD" || range.isEmpty {
+  private func give(late document: HTTPDocument) {
+    guard let wsi = unsafe wsi else { return }
+    late = document
+    unsafe lws_callback_on_writable(wsi)
+  }
+
+  private func begin(_ answer: HTTPDocument, _ wsi: OpaquePointer) -> Bool {
+    if let part = answer.file {
+      if !isHead, !part.range.isEmpty, let server { fileBody = FileBody(part, on: server.loop) }
       document = SharedBytes([])
-    } else {
-      body = FileBody(file, range, on: server.loop)
+      return unsafe writeHead(wsi, of: answer, length: UInt64(part.range.count))
     }
-    return unsafe writeHead(
-      wsi, status: status, type: file.mediaType, length: UInt64(range.count), fields: fields)
+    document = isHead ? SharedBytes([]) : SharedBytes(answer.bytes)
+    return unsafe writeHead(wsi, of: answer, length: UInt64(answer.bytes.count))
+  }
+
+  private func begin(_ source: Stream, _ type: String, _ wsi: OpaquePointer) -> Bool {
+    guard let server, unsafe writeHead(wsi, of: HTTPDocument(type: type, ""), length: nil) else {
+      return false
+    }
+    isAnswered = isHead
+    guard !isHead else { return true }
+    unsafe lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0)
+    let name = server.nextName()
+    body = unsafe LiveBody(source, name: name, wsi: wsi, now: .now)
+    body?.ended = { [weak server] in server?.ended?($0, name) }
+    return true
   }
 
   /// The socket takes bytes: the answer goes out, and when it is out the connection ends, so that a
   /// request for a stream always stands first in its own. Returns false to close.
   func write(_ wsi: OpaquePointer) -> Bool {
-    if let body { return unsafe write(body, wsi) }
+    if let body { return body.write() }
+    if let fileBody { return unsafe write(fileBody, wsi) }
+    if let late = late.take() { return unsafe begin(late, wsi) }
     guard let document else { return !isAnswered }
     self.document = nil
     isAnswered = true
@@ -154,12 +168,11 @@ import Glibc
       if isThere { unsafe lws_callback_on_writable(wsi) } else { cut() }
     }
     guard let piece else { return true }
-    let how = body.isOver ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP
-    if body.isOver {
-      self.body = nil
-      isAnswered = true
+    let isLast = body.isOver
+    if isLast { (fileBody, document, isAnswered) = (nil, nil, true) }
+    guard unsafe send(piece, wsi, isLast ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) else {
+      return false
     }
-    guard unsafe send(piece, wsi, how) else { return false }
     unsafe lws_callback_on_writable(wsi)
     return true
   }
@@ -179,9 +192,9 @@ import Glibc
       wsi, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count, how) >= 0
   }
 
+  /// `length` nil: until the connection closes, which lws then says itself.
   private func writeHead(
-    _ wsi: OpaquePointer, status: UInt32, type: String, length: UInt64,
-    fields: [(name: String, value: String)] = []
+    _ wsi: OpaquePointer, of document: HTTPDocument, length: UInt64?
   ) -> Bool {
     var head = [UInt8](repeating: 0, count: 1024)
     return unsafe head.withUnsafeMutableBufferPointer { head in
@@ -191,9 +204,10 @@ import Glibc
       var position: UnsafeMutablePointer<UInt8>? = unsafe start
       guard
         unsafe lws_add_http_common_headers(
-          wsi, status, type, length, &position, end) == 0
+          wsi, document.status, document.type, length ?? .max, &position, end) == 0
       else { return false }
-      for (name, value) in HTTPDocument.commonFields + fields + [("connection", "close")] {
+      let closing = length == nil ? [] : [("connection", "close")]
+      for (name, value) in document.fields + closing {
         let value = Array(value.utf8)
         let result = unsafe lws_add_http_header_by_name(
           wsi, name + ":", value, Int32(value.count), &position, end)

@@ -13,6 +13,8 @@ struct HTTPRequest {
   /// What `Authorization: Bearer` says.
   let bearer: [UInt8]
   let visitor: Visitor
+  /// Whether it came by TLS.
+  var isSecure = false
   /// The query's `ticket`.
   var ticket: [UInt8] = []
   /// What `Range` says.
@@ -37,14 +39,12 @@ extension HTTPRequest {
 /// What the relay answers.
 enum HTTPAnswer {
   case document(HTTPDocument)
+  /// A whole answer that is not there yet: called once, and given what takes it.
+  case later((@escaping (HTTPDocument) -> Void) -> Void)
   /// Packets without end; the connection closes behind them.
   case stream(type: String, Stream)
   /// A WebSocket.
   case socket(SocketFeed)
-  /// A file, or the part of it that is asked for.
-  case file(RecordingFile)
-  /// The answer comes with a call of what is passed, on the loop.
-  case later((@escaping (HTTPAnswer) -> Void) -> Void)
 }
 
 /// A whole answer.
@@ -52,6 +52,10 @@ struct HTTPDocument {
   let status: UInt32
   let type: String
   let bytes: [UInt8]
+  /// Where to ask instead.
+  var location: String?
+  /// What comes instead of `bytes`.
+  var file: FilePart?
 
   init(status: UInt32 = 200, type: String, _ text: String) {
     self.status = status
@@ -77,6 +81,11 @@ struct HTTPDocument {
         + " frame-ancestors 'none'"
     ),
   ]
+
+  /// On this one.
+  var fields: [(name: String, value: String)] {
+    Self.commonFields + (location.map { [("location", $0)] } ?? []) + (file?.fields ?? [])
+  }
 
   /// One line for people.
   static func line(_ status: UInt32, _ text: String) -> HTTPDocument {

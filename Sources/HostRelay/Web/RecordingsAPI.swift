@@ -45,7 +45,10 @@ final class RecordingsAPI {
         : .document(.error(404, "nothing is recorded here (--record)"))
     }
     if request.path == Self.list { return list(shelf) }
-    if !isPost { return file(String(request.path.dropFirst(Self.files.count)), of: shelf) }
+    if !isPost {
+      let name = String(request.path.dropFirst(Self.files.count))
+      return file(name, range: request.range, of: shelf)
+    }
     guard let members = try? JSONReader.object(request.body), case .text(let name) = members["name"]
     else { return .document(.error(400, "name must be a text")) }
     guard shelf.owns(name) else { return .document(Self.missing(name)) }
@@ -70,17 +73,17 @@ final class RecordingsAPI {
             ("modified", .number(entry.modified)), ("live", .truth(entry.name == live)),
           ])
         }
-        done(.document(.json(200, .object([("recordings", .list(values))]))))
+        done(.json(200, .object([("recordings", .list(values))])))
       }
     }
   }
 
-  private func file(_ name: String, of shelf: RecordingShelf) -> HTTPAnswer {
+  private func file(_ name: String, range: String, of shelf: RecordingShelf) -> HTTPAnswer {
     .later { [loop] done in
       BackgroundWork.run(on: loop) {
         shelf.open(name)
       } done: { file in
-        done(file.map(HTTPAnswer.file) ?? .document(Self.missing(name)))
+        done(file.map { .file($0, range: range) } ?? Self.missing(name))
       }
     }
   }
@@ -93,8 +96,7 @@ final class RecordingsAPI {
       BackgroundWork.run(on: loop) {
         shelf.delete(name)
       } done: { isGone in
-        done(
-          .document(isGone ? .json(200, .object([("deleted", .text(name))])) : Self.missing(name)))
+        done(isGone ? .json(200, .object([("deleted", .text(name))])) : Self.missing(name))
       }
     }
   }

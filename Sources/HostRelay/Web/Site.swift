@@ -6,6 +6,7 @@ struct Site {
   let viewerKey: AccessKey
   let controlKey: AccessKey
   let names: HostNames
+  let speaksTLS: Bool
   let broadcast: Broadcast
   let consumers: SocketAddress
   let identity: () -> Greeting
@@ -66,6 +67,7 @@ struct Site {
     guard names.contains(request.host) else {
       return .line(403, "this host name is not ours (see --host)")
     }
+    guard !speaksTLS || request.isSecure else { return toTLS(request) }
     guard request.origin.isEmpty || names.containsOrigin(request.origin),
       request.fetchSite != "cross-site"
     else { return .line(403, "requests of other sites are refused") }
@@ -79,16 +81,28 @@ struct Site {
     }
     return nil
   }
+
+  /// What plain HTTP is told on a port that speaks TLS; only the page asks again by itself.
+  private func toTLS(_ request: HTTPRequest) -> HTTPDocument {
+    let isPage = request.path == "/"
+    var document = HTTPDocument.line(
+      isPage ? 308 : 400, "this port speaks TLS: ask https://\(request.host)\(request.path)")
+    if isPage { document.location = "https://\(request.host)/" }
+    return document
+  }
 }
 
 /// The values of `Host` that a client may name us by, exactly.
 struct HostNames {
   private let names: Set<String>
   private let address: SocketAddress
+  /// Of an `Origin` of ours, up to the host.
+  private let scheme: String
 
   /// `address` is what is bound; `extra` what `--host` adds, each also with the port.
-  init(address: SocketAddress, extra: [String]) {
+  init(address: SocketAddress, extra: [String], speaksTLS: Bool = false) {
     self.address = address
+    scheme = speaksTLS ? "https://" : "http://"
     let hosts =
       ["127.0.0.1", "localhost", "[::1]", LocalAddresses.hostName, address.urlHost]
       + extra.map { $0.lowercased() }
@@ -104,7 +118,6 @@ struct HostNames {
   }
 
   func containsOrigin(_ origin: String) -> Bool {
-    let scheme = "http://"
-    return origin.hasPrefix(scheme) && contains(String(origin.dropFirst(scheme.count)))
+    origin.hasPrefix(scheme) && contains(String(origin.dropFirst(scheme.count)))
   }
 }
