@@ -177,10 +177,10 @@ final class Push {
       Log.note("\(shownName): ended with the broadcast")
       if let feed { drop(feed) }
       wait(for: .zero, "waits for a picture")
-    } else if case .files = target, DiskFailure.isNamed(in: complaint) {
+    } else if case .files = target, let reason = DiskFailure.reason(of: end, saying: complaint) {
       if let feed { drop(feed) }
-      set(.ended, complaint)
-      Log.note("\(shownName): ended: \(complaint)")
+      set(.ended, reason)
+      Log.note("\(shownName): ended: \(reason)")
     } else {
       failed(complaint.isEmpty ? "ffmpeg ended: \(end.words)" : complaint)
     }

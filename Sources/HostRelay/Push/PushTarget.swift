@@ -48,12 +48,3 @@ enum PushTarget: Sendable {
     }
   }
 }
-
-/// What ends a recording, as the C library says it (errno's texts).
-enum DiskFailure {
-  private static let texts = [
-    "No space left on device", "Disk quota exceeded", "File too large", "Read-only file system",
-  ]
-
-  static func isNamed(in complaint: String) -> Bool { texts.contains { complaint.contains($0) } }
-}
