@@ -11,11 +11,13 @@ import Testing
   /// A relay that records `rec.mp4` of an agent which sends 30 pictures a second.
   private func withRecording(
     fileBytes: Int? = nil, environment: [String: String] = [:],
-    beside files: (TestDirectory) throws -> Void = { _ in },
+    beside others: [String: [UInt8]] = [:],
     _ body: (RelayRun, Feeder, TestDirectory) throws -> Void
   ) throws {
     try withTestDirectory { directory in
-      try files(directory)
+      for (name, bytes) in others {
+        try Data(bytes).write(to: URL(fileURLWithPath: directory.file(name)))
+      }
       let agent = try ScriptedAgent(token: RelayRun.token(in: directory))
       let relay = try RelayRun(
         ["--agent", "\(agent.address)", "--record", directory.file("rec.mp4")], in: directory,
@@ -78,28 +80,26 @@ import Testing
   @Test("recordings are listed, fetched by ranges and deleted, and what is written now is not")
   func shelf() throws {
     let bytes = (0..<600_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
-    try withRecording(beside: { directory in
-      try Data(bytes).write(to: URL(fileURLWithPath: directory.file("rec-7.mp4")))
-      try Data(bytes).write(to: URL(fileURLWithPath: directory.file("secret.mp4")))
-      symlink(directory.file("secret.mp4"), directory.file("rec-9.mp4"))
-    }) { relay, feeder, directory in
+    try withRecording(beside: ["rec-9.mp4": bytes, "secret.mp4": bytes]) {
+      relay, feeder, directory in
+      symlink(directory.file("secret.mp4"), directory.file("rec-8.mp4"))
       try relay.waitForRecording("recording", within: .seconds(20))
       let list = try relay.get("/api/v1/recordings")
       let live = try #require(relay.recording["file"] as? String)
       #expect(live == "rec-10.mp4")
-      #expect(list.contains(#""name":"rec-7.mp4","bytes":600000"#))
+      #expect(list.contains(#""name":"rec-9.mp4","bytes":600000"#))
       #expect(list.contains(#""live":true"#))
-      #expect(!list.contains("secret") && !list.contains("rec-9"))
+      #expect(!list.contains("secret") && !list.contains("rec-8"))
 
       let path = directory.file("part")
       let range = try relay.get(
-        "/recordings/rec-7.mp4", ["-H", "Range: bytes=300000-", "-o", path])
+        "/recordings/rec-9.mp4", ["-H", "Range: bytes=300000-", "-o", path])
       #expect(range.hasSuffix("206"))
       #expect(try readFile(path) == Array(bytes[300_000...]))
-      _ = try relay.get("/recordings/rec-7.mp4", ["-o", path])
+      _ = try relay.get("/recordings/rec-9.mp4", ["-o", path])
       #expect(try readFile(path) == bytes)
-      #expect(try relay.get("/recordings/rec-7.mp4", ["-I"]).contains("content-length: 600000"))
-      for name in ["rec-9.mp4", "secret.mp4", "..%2fsecret.mp4", "%2e%2e/secret.mp4", ""] {
+      #expect(try relay.get("/recordings/rec-9.mp4", ["-I"]).contains("content-length: 600000"))
+      for name in ["rec-8.mp4", "secret.mp4", "..%2fsecret.mp4", "%2e%2e/secret.mp4", ""] {
         #expect(
           try relay.get("/recordings/\(name)", ["--path-as-is"]).hasSuffix("404"), "\(name)")
       }
@@ -108,8 +108,8 @@ import Testing
       }
       #expect(try delete(live).hasSuffix("409"))
       #expect(try delete("../secret.mp4").hasSuffix("404"))
-      #expect(try delete("rec-7.mp4").hasSuffix("200"))
-      #expect(access(directory.file("rec-7.mp4"), F_OK) != 0)
+      #expect(try delete("rec-9.mp4").hasSuffix("200"))
+      #expect(access(directory.file("rec-9.mp4"), F_OK) != 0)
       #expect(access(directory.file("secret.mp4"), F_OK) == 0)
     }
   }
