@@ -11,6 +11,7 @@ final class Relay {
   private let loop: EventLoop
   private let broadcast: Broadcast
   private let consumers: ConsumerOutput
+  private let snapshots: Snapshots
   private let http: HTTPServer
   private let tls: TLSIdentity?
   private let directory: RuntimeDirectory
@@ -38,6 +39,7 @@ final class Relay {
       loop = try EventLoop()
       timer = try LoopTimer(on: loop)
       broadcast = try Broadcast(hold: options.hold)
+      snapshots = try Snapshots(of: broadcast, on: loop)
       viewerKey =
         try options.viewerKey ?? AccessKey(LinkToken(file: directory.file("viewer-key")))
       controlKey =
@@ -117,7 +119,8 @@ final class Relay {
       status: { [unowned self, ingest] in status(ingest) },
       control: ControlAPI(
         broadcast: broadcast, hasAgent: { [ingest] in ingest.agent != nil },
-        finish: { [weak self] in self?.finishBroadcast($0) }))
+        finish: { [weak self] in self?.finishBroadcast($0) }),
+      snapshots: snapshots)
     http.answer = { site.answer($0) }
     for number in [SIGINT, SIGTERM] {
       signals.append(
@@ -163,6 +166,7 @@ final class Relay {
   private func close() {
     for signal in signals { signal.close() }
     consumers.close()
+    snapshots.close()
     http.close()
     // What viewers have not read by then they will not read.
     timer.start(after: Self.farewellTime) { [loop] in loop.stop() }

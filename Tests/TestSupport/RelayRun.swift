@@ -17,13 +17,13 @@ package struct RelayRun {
   /// Starts `program` with `arguments` and waits for its ready lines.
   package init(
     _ arguments: [String], in directory: TestDirectory, name: String = "relay",
-    program: String = debugProgram, descriptors: Int? = nil
+    program: String = debugProgram, descriptors: Int? = nil, environment: [String: String] = [:]
   ) throws {
     self.directory = directory
     self.program = program
     let run = try Self.start(
       ["--consumers", "127.0.0.1:0", "--http", "127.0.0.1:0"] + arguments, in: directory,
-      name: name, program: program, descriptors: descriptors)
+      name: name, program: program, descriptors: descriptors, environment: environment)
     process = run
     let lines = try waitUntil("the relay's ready lines") { () -> [Substring]? in
       let lines = run.output.split(separator: "\n")
@@ -46,13 +46,13 @@ package struct RelayRun {
   /// Starts it without waiting for anything; with no more than so many `descriptors`, if given.
   package static func start(
     _ arguments: [String], in directory: TestDirectory, name: String = "relay",
-    program: String = debugProgram, descriptors: Int? = nil
+    program: String = debugProgram, descriptors: Int? = nil, environment: [String: String] = [:]
   ) throws -> ProcessRun {
     var words = [program] + arguments
     if let descriptors { words = ["prlimit", "--nofile=\(descriptors)"] + words }
     return try ProcessRun(
       words[0], Array(words.dropFirst()), name: name,
-      environment: environment(of: directory), in: directory)
+      environment: self.environment(of: directory).merging(environment) { $1 }, in: directory)
   }
 
   /// What a program finds in `directory` and nowhere else.
