@@ -8,6 +8,7 @@ import Report
 enum Agent {
   static func run(_ arguments: [String]) -> ExitCode {
     Log.setProgram("capture-agent")
+    if arguments == ["--man"] { return printManual() }
     let options: Options
     do throws(UsageError) {
       let values = try Options.table.parse(arguments)
@@ -29,9 +30,10 @@ enum Agent {
       return .bug
     }
     if options.explainsMemory { return explainMemory(options) }
+    let notices = ServiceNotices()
     do throws(SourceEnd) {
       try DescriptorLimit.ensure()
-      let pipeline = try Pipeline(options: options, limits: limits, identity: try identify())
+      let pipeline = try Pipeline(options: options, limits: limits, identity: try identify(notices))
       return pipeline.run()
     } catch {
       Log.note(error.text)
@@ -40,7 +42,7 @@ enum Agent {
   }
 
   /// Opens the last words and has the allocation guard hold them.
-  private static func identify() throws(SourceEnd) -> Pipeline.Identity {
+  private static func identify(_ notices: ServiceNotices) throws(SourceEnd) -> Pipeline.Identity {
     let pid = UInt32(getpid())
     let instance = UInt64(MonotonicClock.sinceBoot())
     do throws(PosixError) {
@@ -51,7 +53,7 @@ enum Agent {
       #if DEBUG
         Faults.arm()
       #endif
-      return Pipeline.Identity(pid: pid, instance: instance, lastWords: file)
+      return Pipeline.Identity(pid: pid, instance: instance, lastWords: file, notices: notices)
     } catch {
       throw SourceEnd(code: .unavailable, text: "\(error)")
     }
@@ -70,6 +72,13 @@ enum Agent {
       Log.note("\(error)")
       return .unavailable
     }
+  }
+
+  private static func printManual() -> ExitCode {
+    let codes = ExitCode.allCases.map { ($0.rawValue, $0.meaning) }
+    let page = ManualPage(of: Options.table, exitCodes: codes, related: ["host-relay(1)"])
+    print(page.text, terminator: "")
+    return .finished
   }
 
   private static func explainMemory(_ options: Options) -> ExitCode {

@@ -7,8 +7,8 @@ import Report
 struct ControlClient {
   static let table = OptionTable(
     program: "host-relay ctl",
-    summary:
-      "status | pause | resume | finish [REASON] | keyframe | bitrate N: asks the running relay.",
+    summary: "Asks the relay that runs.\n"
+      + "status | pause | resume | finish [REASON] | keyframe | bitrate N",
     options: [
       Option(
         "http", .value("ADDRESS:PORT"), "where the relay answers", standard: "127.0.0.1:13581"),
@@ -17,6 +17,12 @@ struct ControlClient {
         "tls-certificate", .value("FILE"),
         "the certificate of a relay elsewhere that speaks TLS; one here has left its own"),
     ])
+
+  static let exitCodes: [(ExitCode, String)] = [
+    (.finished, "The relay did it."), (.usage, "Wrong usage; the line that was printed names it."),
+    (.unavailable, "No relay answers."), (.temporary, "The relay has no agent."),
+    (.notAllowed, "Not allowed without the control key."),
+  ]
 
   private let address: SocketAddress
   private let key: AccessKey?
