@@ -11,6 +11,7 @@ final class Relay {
   private let loop: EventLoop
   private let broadcast: Broadcast
   private let consumers: ConsumerOutput
+  private let snapshots: Snapshots
   private let http: HTTPServer
   private let pushes: Pushes
   private let tls: TLSIdentity?
@@ -34,8 +35,8 @@ final class Relay {
     _ options: Options, directory: RuntimeDirectory, passed: consuming PassedSockets,
     notices: ServiceNotices
   ) throws(RelayError) {
-    self.notices = notices
     self.directory = directory
+    self.notices = notices
     do {
       tls = try options.tls.map {
         try TLSIdentity($0, for: options.http, hosts: options.hosts, directory: directory)
@@ -47,6 +48,7 @@ final class Relay {
       broadcast = try Broadcast(hold: options.hold)
       pushes = Pushes(
         to: options.pushes, recording: options.recording, of: broadcast, on: loop)
+      snapshots = try Snapshots(of: broadcast, on: loop)
       viewerKey =
         try options.viewerKey ?? AccessKey(LinkToken(file: directory.file("viewer-key")))
       controlKey =
@@ -139,7 +141,7 @@ final class Relay {
       control: ControlAPI(
         broadcast: broadcast, hasAgent: { [ingest] in ingest.agent != nil },
         finish: { [weak self] in self?.finishBroadcast($0) }),
-      recordings: RecordingsAPI(pushes, on: loop))
+      recordings: RecordingsAPI(pushes, on: loop), snapshots: snapshots)
     http.answer = { site.answer($0) }
     for number in [SIGINT, SIGTERM] {
       signals.append(
@@ -201,6 +203,7 @@ final class Relay {
   private func close() {
     for signal in signals { signal.close() }
     consumers.close()
+    snapshots.close()
     http.close()
     pushes.close()
     // What viewers have not read by then they will not read.

@@ -86,6 +86,9 @@ enum RelayLimits {
   /// Descriptors that no viewer gets: the link, a start of an agent (a pipe), last words, and
   /// questions to the kernel.
   static let reservedDescriptors: Int32 = 8
+  /// What a still picture may take to be made, and how long it may be: 4K, and not compressed at all.
+  static let snapshotTime = Duration.seconds(5)
+  static let snapshotBytes = 40 << 20
   /// What comes with a request that controls.
   static let requestBody = 4 << 10
   /// Bits a second that may be asked of an agent.

@@ -9,19 +9,16 @@ import Glibc
 
   private let visitor: Visitor
   private let isSecure: Bool
-  /// The answer of a request that had to wait for it.
-  private var late: HTTPDocument?
   private var document: SharedBytes?
   private var wsi: OpaquePointer?
   /// What a WebSocket that was granted will carry.
   private var feed: SocketFeed?
   /// A POST whose body is not whole yet.
   private var pending: HTTPRequest?
-  private var isHead = false
   private var isAnswered = false
   private(set) var viewer: SocketViewer?
   private(set) var body: LiveBody?
-  private var fileBody: FileBody?
+  private var file: FileBody?
   var isViewer: Bool { viewer != nil || body != nil }
 
   init(visitor: Visitor, isSecure: Bool, server: PageServer) {
@@ -103,42 +100,43 @@ import Glibc
   }
 
   private func give(_ wsi: OpaquePointer, _ request: HTTPRequest) -> Bool {
-    server?.asked(self)
-    isHead = request.method == "HEAD"
-    switch server?.answer?(request) {
-    case .document(let document): return unsafe begin(document, wsi)
+    guard let server, let answer = server.answer?(request) else { return false }
+    server.asked(self)
+    return unsafe give(wsi, request, answer)
+  }
+
+  private func give(_ wsi: OpaquePointer, _ request: HTTPRequest, _ given: HTTPAnswer) -> Bool {
+    let answer: HTTPDocument
+    switch given {
+    case .document(let document): answer = document
     case .later(let ask):
       unsafe lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0)
-      ask { [weak self] document in self?.give(late: document) }
+      ask { [weak self] answer in
+        guard let self, let wsi = unsafe self.wsi else { return }
+        if unsafe !give(wsi, request, answer) { cut() }
+      }
       return true
-    case .stream(let type, let source): return unsafe begin(source, type, wsi)
-    case .socket: return unsafe begin(.line(426, "\(request.path) is a WebSocket"), wsi)
-    case nil: return false
+    case .stream(let type, let source): return unsafe begin(source, type, wsi, request)
+    case .socket: answer = .line(426, "\(request.path) is a WebSocket")
     }
-  }
-
-  private func give(late document: HTTPDocument) {
-    guard let wsi = unsafe wsi else { return }
-    late = document
-    unsafe lws_callback_on_writable(wsi)
-  }
-
-  private func begin(_ answer: HTTPDocument, _ wsi: OpaquePointer) -> Bool {
     if let part = answer.file {
-      if !isHead, !part.range.isEmpty, let server { fileBody = FileBody(part, on: server.loop) }
+      let isHead = request.method == "HEAD" || part.range.isEmpty
+      if !isHead, let server { file = FileBody(part, on: server.loop) }
       document = SharedBytes([])
       return unsafe writeHead(wsi, of: answer, length: UInt64(part.range.count))
     }
-    document = isHead ? SharedBytes([]) : SharedBytes(answer.bytes)
+    document = request.method == "HEAD" ? SharedBytes([]) : SharedBytes(answer.bytes)
     return unsafe writeHead(wsi, of: answer, length: UInt64(answer.bytes.count))
   }
 
-  private func begin(_ source: Stream, _ type: String, _ wsi: OpaquePointer) -> Bool {
+  private func begin(
+    _ source: Stream, _ type: String, _ wsi: OpaquePointer, _ request: HTTPRequest
+  ) -> Bool {
     guard let server, unsafe writeHead(wsi, of: HTTPDocument(type: type, ""), length: nil) else {
       return false
     }
-    isAnswered = isHead
-    guard !isHead else { return true }
+    isAnswered = request.method == "HEAD"
+    guard !isAnswered else { return true }
     unsafe lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0)
     let name = server.nextName()
     body = unsafe LiveBody(source, name: name, wsi: wsi, now: .now)
@@ -150,8 +148,7 @@ import Glibc
   /// request for a stream always stands first in its own. Returns false to close.
   func write(_ wsi: OpaquePointer) -> Bool {
     if let body { return body.write() }
-    if let fileBody { return unsafe write(fileBody, wsi) }
-    if let late = late.take() { return unsafe begin(late, wsi) }
+    if let file { return unsafe write(file, wsi) }
     guard let document else { return !isAnswered }
     self.document = nil
     isAnswered = true
@@ -169,7 +166,7 @@ import Glibc
     }
     guard let piece else { return true }
     let isLast = body.isOver
-    if isLast { (fileBody, document, isAnswered) = (nil, nil, true) }
+    if isLast { (file, document, isAnswered) = (nil, nil, true) }
     guard unsafe send(piece, wsi, isLast ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) else {
       return false
     }

@@ -39,8 +39,8 @@ extension HTTPRequest {
 /// What the relay answers.
 enum HTTPAnswer {
   case document(HTTPDocument)
-  /// A whole answer that is not there yet: called once, and given what takes it.
-  case later((@escaping (HTTPDocument) -> Void) -> Void)
+  /// The answer comes with a call of what is passed, on the loop.
+  case later((@escaping (HTTPAnswer) -> Void) -> Void)
   /// Packets without end; the connection closes behind them.
   case stream(type: String, Stream)
   /// A WebSocket.

@@ -73,7 +73,7 @@ final class RecordingsAPI {
             ("modified", .number(entry.modified)), ("live", .truth(entry.name == live)),
           ])
         }
-        done(.json(200, .object([("recordings", .list(values))])))
+        done(.document(.json(200, .object([("recordings", .list(values))]))))
       }
     }
   }
@@ -83,7 +83,7 @@ final class RecordingsAPI {
       BackgroundWork.run(on: loop) {
         shelf.open(name)
       } done: { file in
-        done(file.map { .file($0, range: range) } ?? Self.missing(name))
+        done(.document(file.map { .file($0, range: range) } ?? Self.missing(name)))
       }
     }
   }
@@ -96,7 +96,8 @@ final class RecordingsAPI {
       BackgroundWork.run(on: loop) {
         shelf.delete(name)
       } done: { isGone in
-        done(isGone ? .json(200, .object([("deleted", .text(name))])) : Self.missing(name))
+        let deleted = JSONText.object([("deleted", .text(name))])
+        done(.document(isGone ? .json(200, deleted) : Self.missing(name)))
       }
     }
   }

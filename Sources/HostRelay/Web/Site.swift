@@ -13,6 +13,7 @@ struct Site {
   let status: () -> StatusDocument
   let control: ControlAPI
   let recordings: RecordingsAPI
+  let snapshots: Snapshots
 
   func answer(_ request: HTTPRequest) -> HTTPAnswer {
     // The page holds nothing of the broadcast, and its key stands where only the browser sees it.
@@ -42,6 +43,8 @@ struct Site {
           isHeld: request.isHeld, wantsKeyframe: { broadcast.askForKeyframe(.consumer) }))
     case "/live.ts": return stream(broadcast.container.stream, type: "video/mp2t")
     case "/live.mp4": return stream(broadcast.fragments.stream, type: "video/mp4")
+    case "/snapshot.png": return snapshot(.png)
+    case "/snapshot.jpg": return snapshot(.jpg)
     case "/api/v1/status":
       let mayControl = request.visitor.may(showing: request.bearer, wanted: controlKey)
       return .document(.json(200, status().json(for: mayControl)))
@@ -51,6 +54,18 @@ struct Site {
       let status = status()
       return .document(.line(status.isHealthy ? 200 : 503, broadcast.session.state.word))
     default: return .document(.line(404, "there is no \(request.path)"))
+    }
+  }
+
+  private func snapshot(_ format: SnapshotRun.Format) -> HTTPAnswer {
+    .later { [snapshots] give in
+      snapshots.ask(for: format) { result in
+        switch result {
+        case .success(let bytes):
+          give(.document(HTTPDocument(type: format.mediaType, bytes: bytes)))
+        case .failure(let error): give(.document(.line(503, "\(error)")))
+        }
+      }
     }
   }
 
