@@ -23,6 +23,10 @@ struct Options {
       Option(
         "host", .value("NAME"), "a name that clients may call us by in HTTP", isRepeatable: true),
       Option(
+        "push", .value("URL"), "send it there: rtmp, srt, rtp, hls:FILE ... (docs/outputs.md)",
+        isRepeatable: true),
+      Option("record", .value("FILE"), "record it: .mp4 or .mkv; never written over"),
+      Option(
         "hold", .value("SECONDS"), "keep a broadcast without its agent; 0: for ever",
         standard: "30"),
       Option(
@@ -38,6 +42,8 @@ struct Options {
   /// nil: plain HTTP.
   let tls: TLSChoice?
   let hosts: [String]
+  let pushes: [PushTarget]
+  let recording: RecordingShelf?
   /// nil: for ever.
   let hold: Duration?
   /// nil: the kept one.
@@ -60,6 +66,12 @@ struct Options {
     http = try values.value("http", address, SocketAddress.init(_:))
     tls = try Self.tls(values)
     hosts = values.all("host")
+    var pushes: [PushTarget] = []
+    for text in values.all("push") { pushes.append(try PushTarget(push: text)) }
+    self.pushes = pushes
+    recording = try values["record"].map { text throws(UsageError) in
+      try RecordingShelf(file: text, option: "--record")
+    }
     let seconds = try values.value("hold", "whole seconds", OptionFormat.seconds)
     hold = seconds == 0 ? nil : .seconds(seconds)
     viewerKey = try Self.key("viewer-key", values)

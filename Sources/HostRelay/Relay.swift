@@ -13,6 +13,7 @@ final class Relay {
   private let consumers: ConsumerOutput
   private let snapshots: Snapshots
   private let http: HTTPServer
+  private let pushes: Pushes
   private let tls: TLSIdentity?
   private let directory: RuntimeDirectory
   private let timer: LoopTimer
@@ -45,6 +46,8 @@ final class Relay {
       loop = try EventLoop()
       timer = try LoopTimer(on: loop)
       broadcast = try Broadcast(hold: options.hold)
+      pushes = Pushes(
+        to: options.pushes, recording: options.recording, of: broadcast, on: loop)
       snapshots = try Snapshots(of: broadcast, on: loop)
       viewerKey =
         try options.viewerKey ?? AccessKey(LinkToken(file: directory.file("viewer-key")))
@@ -81,6 +84,7 @@ final class Relay {
   /// Runs until the broadcast is over for good; returns the exit code.
   func run() -> ExitCode {
     ingest?.start()
+    pushes.start(now: .now)
     notices.ready()
     for address in LocalAddresses.reaching(http.address) {
       print("viewer address: http\(tls == nil ? "" : "s")://\(address)/#key=\(viewerKey.text)")
@@ -120,8 +124,9 @@ final class Relay {
     for stream in broadcast.streams {
       stream.audienceChanged = { [broadcast] in broadcast.tellAudience() }
     }
-    broadcast.container.finished = { [http, broadcast] in
+    broadcast.container.finished = { [http, broadcast, pushes] in
       http.finishReaders(of: broadcast.container.stream)
+      pushes.finishStream()
     }
     broadcast.fragments.finished = { [http, broadcast] in
       http.finishReaders(of: broadcast.fragments.stream)
@@ -136,7 +141,7 @@ final class Relay {
       control: ControlAPI(
         broadcast: broadcast, hasAgent: { [ingest] in ingest.agent != nil },
         finish: { [weak self] in self?.finishBroadcast($0) }),
-      snapshots: snapshots)
+      recordings: RecordingsAPI(pushes, on: loop), snapshots: snapshots)
     http.answer = { site.answer($0) }
     for number in [SIGINT, SIGTERM] {
       signals.append(
@@ -156,6 +161,7 @@ final class Relay {
     nextReaderTick = now + RelayLimits.readerTick
     consumers.tick(now: now)
     http.tick(now: now)
+    pushes.tick(now: now)
   }
 
   /// The loop turns, and how the broadcast stands.
@@ -171,7 +177,8 @@ final class Relay {
 
   private func status(_ ingest: Ingest) -> StatusDocument {
     StatusDocument(
-      broadcast: broadcast, ingest: ingest, consumers: consumers.ends, viewers: http.ends,
+      broadcast: broadcast, ingest: ingest, pushes: pushes, consumers: consumers.ends,
+      viewers: http.ends,
       uptime: .now - began, now: .now)
   }
 
@@ -198,8 +205,12 @@ final class Relay {
     consumers.close()
     snapshots.close()
     http.close()
+    pushes.close()
     // What viewers have not read by then they will not read.
-    timer.start(after: Self.farewellTime) { [loop] in loop.stop() }
+    timer.start(after: Self.farewellTime) { [loop, pushes] in
+      pushes.kill()
+      loop.stop()
+    }
     timer.unreference()
   }
 

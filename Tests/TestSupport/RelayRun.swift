@@ -17,13 +17,15 @@ package struct RelayRun {
   /// Starts `program` with `arguments` and waits for its ready lines.
   package init(
     _ arguments: [String], in directory: TestDirectory, name: String = "relay",
-    program: String = debugProgram, descriptors: Int? = nil, environment: [String: String] = [:]
+    program: String = debugProgram, descriptors: Int? = nil, fileBytes: Int? = nil,
+    environment: [String: String] = [:]
   ) throws {
     self.directory = directory
     self.program = program
     let run = try Self.start(
       ["--consumers", "127.0.0.1:0", "--http", "127.0.0.1:0"] + arguments, in: directory,
-      name: name, program: program, descriptors: descriptors, environment: environment)
+      name: name, program: program, descriptors: descriptors, fileBytes: fileBytes,
+      environment: environment)
     process = run
     let lines = try waitUntil("the relay's ready lines") { () -> [Substring]? in
       let lines = run.output.split(separator: "\n")
@@ -43,16 +45,19 @@ package struct RelayRun {
     viewerKey = String(parts[2].dropFirst("#key=".count))
   }
 
-  /// Starts it without waiting for anything; with no more than so many `descriptors`, if given.
+  /// Starts it without waiting for anything; with no more than so many `descriptors`, and bytes of a
+  /// file, if given.
   package static func start(
     _ arguments: [String], in directory: TestDirectory, name: String = "relay",
-    program: String = debugProgram, descriptors: Int? = nil, environment: [String: String] = [:]
+    program: String = debugProgram, descriptors: Int? = nil, fileBytes: Int? = nil,
+    environment: [String: String] = [:]
   ) throws -> ProcessRun {
     var words = [program] + arguments
+    if let fileBytes { words = ["prlimit", "--fsize=\(fileBytes)"] + words }
     if let descriptors { words = ["prlimit", "--nofile=\(descriptors)"] + words }
     return try ProcessRun(
       words[0], Array(words.dropFirst()), name: name,
-      environment: self.environment(of: directory).merging(environment) { $1 }, in: directory)
+      environment: Self.environment(of: directory).merging(environment) { $1 }, in: directory)
   }
 
   /// What a program finds in `directory` and nowhere else.

@@ -18,6 +18,7 @@ import Glibc
   private var isAnswered = false
   private(set) var viewer: SocketViewer?
   private(set) var body: LiveBody?
+  private var file: FileBody?
   var isViewer: Bool { viewer != nil || body != nil }
 
   init(visitor: Visitor, isSecure: Bool, server: PageServer) {
@@ -118,6 +119,12 @@ import Glibc
     case .stream(let type, let source): return unsafe begin(source, type, wsi, request)
     case .socket: answer = .line(426, "\(request.path) is a WebSocket")
     }
+    if let part = answer.file {
+      let isHead = request.method == "HEAD" || part.range.isEmpty
+      if !isHead, let server { file = FileBody(part, on: server.loop) }
+      document = SharedBytes([])
+      return unsafe writeHead(wsi, of: answer, length: UInt64(part.range.count))
+    }
     document = request.method == "HEAD" ? SharedBytes([]) : SharedBytes(answer.bytes)
     return unsafe writeHead(wsi, of: answer, length: UInt64(answer.bytes.count))
   }
@@ -141,6 +148,7 @@ import Glibc
   /// request for a stream always stands first in its own. Returns false to close.
   func write(_ wsi: OpaquePointer) -> Bool {
     if let body { return body.write() }
+    if let file { return unsafe write(file, wsi) }
     guard let document else { return !isAnswered }
     self.document = nil
     isAnswered = true
@@ -148,6 +156,26 @@ import Glibc
     unsafe lws_callback_on_writable(wsi)
     return true
   }
+
+  /// Sends the next piece of a file; a client that takes none for long is cut by lws.
+  private func write(_ body: FileBody, _ wsi: OpaquePointer) -> Bool {
+    unsafe lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, Self.pieceSeconds)
+    let piece = body.take { [weak self] isThere in
+      guard let self, let wsi = unsafe self.wsi else { return }
+      if isThere { unsafe lws_callback_on_writable(wsi) } else { cut() }
+    }
+    guard let piece else { return true }
+    let isLast = body.isOver
+    if isLast { (file, document, isAnswered) = (nil, nil, true) }
+    guard unsafe send(piece, wsi, isLast ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) else {
+      return false
+    }
+    unsafe lws_callback_on_writable(wsi)
+    return true
+  }
+
+  /// How long a piece of a file may take.
+  private static let pieceSeconds: Int32 = 30
 
   /// Closes without a word: lws reads the end. A timeout of lws would begin anew with each byte.
   func cut() {
@@ -216,11 +244,9 @@ extension HTTPRequest {
         unsafe lws_hdr_copy(wsi, $0, $1, WSI_TOKEN_HTTP_AUTHORIZATION)
       })
     var held = [CChar](repeating: 0, count: 8)
-    let key = unsafe headerText(128) { buffer, count in
-      guard let value = unsafe lws_get_urlarg_by_name(wsi, "key=", buffer, count) else { return 0 }
-      return Int32(unsafe strlen(value))
-    }
-    self.key = Array((key.hasPrefix("key=") ? String(key.dropFirst(4)) : key).utf8)
+    key = unsafe argument("key=", of: wsi)
+    ticket = unsafe argument("ticket=", of: wsi)
+    range = unsafe headerText(128) { unsafe lws_hdr_copy(wsi, $0, $1, WSI_TOKEN_HTTP_RANGE) }
     isHeld = unsafe lws_get_urlarg_by_name(wsi, "hold=", &held, Int32(held.count)) != nil
   }
 }
@@ -233,6 +259,15 @@ extension HTTPRequest {
     }
     return !length.isEmpty && length != "0"
   }
+}
+
+/// What the query says behind `name`.
+private func argument(_ name: String, of wsi: OpaquePointer) -> [UInt8] {
+  let text = unsafe headerText(128) { buffer, count in
+    guard let value = unsafe lws_get_urlarg_by_name(wsi, name, buffer, count) else { return 0 }
+    return Int32(unsafe strlen(value))
+  }
+  return Array((text.hasPrefix(name) ? String(text.dropFirst(name.count)) : text).utf8)
 }
 
 private func pathText(_ wsi: OpaquePointer) -> String {

@@ -15,6 +15,10 @@ struct HTTPRequest {
   let visitor: Visitor
   /// Whether it came by TLS.
   var isSecure = false
+  /// The query's `ticket`.
+  var ticket: [UInt8] = []
+  /// What `Range` says.
+  var range = ""
   /// What came with a POST.
   var body: [UInt8] = []
   /// Whether a WebSocket is asked for.
@@ -50,6 +54,8 @@ struct HTTPDocument {
   let bytes: [UInt8]
   /// Where to ask instead.
   var location: String?
+  /// What comes instead of `bytes`.
+  var file: FilePart?
 
   init(status: UInt32 = 200, type: String, _ text: String) {
     self.status = status
@@ -71,14 +77,14 @@ struct HTTPDocument {
     (
       "content-security-policy",
       "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
-        + " media-src blob:; img-src 'self'; base-uri 'none'; form-action 'none';"
+        + " media-src 'self' blob:; img-src 'self'; base-uri 'none'; form-action 'none';"
         + " frame-ancestors 'none'"
     ),
   ]
 
   /// On this one.
   var fields: [(name: String, value: String)] {
-    Self.commonFields + (location.map { [("location", $0)] } ?? [])
+    Self.commonFields + (location.map { [("location", $0)] } ?? []) + (file?.fields ?? [])
   }
 
   /// One line for people.

@@ -18,12 +18,14 @@ import Posix
   var hasViewers: Bool { connections.values.contains { $0.isViewer } }
   var connectionCount: Int { connections.count }
 
+  let loop: EventLoop
   private let protocols: UnsafeMutablePointer<lws_protocols>
   private var context: OpaquePointer?
   private var connections: [ObjectIdentifier: HTTPConnection] = [:]
 
   /// Throws when libwebsockets cannot run on libuv's loop.
   init(on loop: EventLoop, tls: TLSIdentity?) throws {
+    self.loop = loop
     unsafe protocols = .allocate(capacity: 2)
     unsafe protocols.initialize(repeating: lws_protocols(), count: 2)
     unsafe protocols[0].name = staticName

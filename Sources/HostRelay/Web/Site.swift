@@ -12,6 +12,7 @@ struct Site {
   let identity: () -> Greeting
   let status: () -> StatusDocument
   let control: ControlAPI
+  let recordings: RecordingsAPI
   let snapshots: Snapshots
 
   func answer(_ request: HTTPRequest) -> HTTPAnswer {
@@ -25,6 +26,7 @@ struct Site {
           ? control.answer(path: request.path, body: request.body)
           : .error(405, "\(request.path) takes POST"))
     }
+    if RecordingsAPI.covers(request.path) { return recordings.answer(request) }
     guard request.method == "GET" || request.method == "HEAD" else {
       return .document(.line(405, "\(request.path) takes GET and HEAD"))
     }
@@ -85,7 +87,8 @@ struct Site {
       request.fetchSite != "cross-site"
     else { return .line(403, "requests of other sites are refused") }
     if request.visitor.may(showing: request.bearer, wanted: controlKey) { return nil }
-    guard !ControlAPI.paths.contains(request.path) else {
+    if recordings.admits(request) { return nil }
+    guard !ControlAPI.paths.contains(request.path), !RecordingsAPI.covers(request.path) else {
       return .error(403, "the control key is missing or wrong (Authorization: Bearer)")
     }
     guard !needsKey || request.visitor.may(showing: request.key, wanted: viewerKey) else {

@@ -5,6 +5,7 @@ import Wire
 struct StatusDocument {
   let broadcast: Broadcast
   let ingest: Ingest
+  let pushes: Pushes
   let consumers: ConsumerEndCounts
   let viewers: ConsumerEndCounts
   let uptime: Duration
@@ -39,6 +40,8 @@ struct StatusDocument {
       ("streams", .list(streams)),
       ("readers", readers),
       ("keyframe_requests", keyframeRequests),
+      ("pushes", pushes.json),
+      ("recording", pushes.recordingJSON),
       ("may_control", .truth(mayControl)),
       ("uptime_seconds", .decimal(Double(uptime.nanoseconds / 1_000_000) / 1000)),
     ])
@@ -47,7 +50,8 @@ struct StatusDocument {
   /// The numbers of it.
   var metrics: MetricsDocument {
     MetricsDocument(
-      broadcast: broadcast, deaths: ingest.deaths, isAgentThere: ingest.agent != nil)
+      broadcast: broadcast, pushes: pushes, deaths: ingest.deaths,
+      isAgentThere: ingest.agent != nil)
   }
 
   private var lastFinish: JSONText {
