@@ -22,7 +22,8 @@ RECORDED = 12  # seconds: more than any player looks at before it begins
 LONGEST = 20.0  # seconds
 OUTPUTS = ["live.ts", "live.mp4"]
 DUMMIES = {"SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy", "LC_ALL": "C.UTF-8"}
-MPV = ["mpv", "--no-config", "--really-quiet", "--vo=null", "--ao=null", "--frames=1"]
+MPV = ["mpv", "--no-config", "-v", "--vo=null", "--ao=null"]
+MPV_SHOWS = b"first video frame after restart shown"
 FFPLAY = ["ffplay", "-hide_banner", "-an"]
 VLC = ["cvlc", "--intf=dummy", "--no-audio", "--vout=dummy", "-vv"]
 if os.geteuid() == 0:
@@ -31,8 +32,8 @@ if os.geteuid() == 0:
 # Name, command (URL stands for the address), and how the first picture shows: by the end of the
 # program, or by what it prints. ffplay says "nan" until it has a clock, which its first picture sets.
 PLAYERS = [
-    ("mpv", [*MPV, "URL"], None),
-    ("mpv, low latency", [*MPV, "--profile=low-latency", "URL"], None),
+    ("mpv", [*MPV, "URL"], MPV_SHOWS),
+    ("mpv, low latency", [*MPV, "--profile=low-latency", "URL"], MPV_SHOWS),
     ("VLC", [*VLC, "URL"], b"Received first picture"),
     ("ffplay", [*FFPLAY, "URL"], "clock"),
     ("ffplay, probing little",
