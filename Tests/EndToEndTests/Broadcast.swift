@@ -18,10 +18,10 @@ final class Broadcast {
   }
 
   /// With a desktop the portal gives the picture, without one the agent makes a pattern. `driver` is what
-  /// the software driver finds in its environment.
+  /// the software driver finds in its environment. `anywhere`: HTTP is there for other machines too.
   init(
     in directory: TestDirectory, desktop: DesktopSession? = nil, agent: [String] = [],
-    relay: [String] = [], driver: [String: String] = [:]
+    relay: [String] = [], driver: [String: String] = [:], anywhere: Bool = false
   ) throws {
     self.directory = directory
     environment = (desktop?.environment ?? RelayRun.environment(of: directory))
@@ -34,7 +34,7 @@ final class Broadcast {
     relayOptions =
       [
         "--agent", "127.0.0.1:\(ports.agent)", "--consumers", "127.0.0.1:\(ports.consumers)",
-        "--http", "127.0.0.1:\(ports.http)", "--spawn-agent", command,
+        "--http", "\(anywhere ? "0.0.0.0" : "127.0.0.1"):\(ports.http)", "--spawn-agent", command,
       ] + relay
     self.relay = try ProcessRun(
       program("host-relay"), relayOptions, name: "relay1", environment: environment, in: directory)
@@ -60,6 +60,14 @@ final class Broadcast {
   }
 
   var page: String { "\(scheme)://127.0.0.1:\(ports.http)" }
+  /// The page as it is called from elsewhere, with the viewer key.
+  func page(at host: String) throws -> String {
+    guard let key = relay.output.split(separator: "\n").first?.split(separator: "#").last else {
+      throw ProcessFailure(description: "no viewer address: \(relay.output)")
+    }
+    return "\(scheme)://\(host):\(ports.http)/#\(key)"
+  }
+
   /// What `--tls` has made, with its key.
   var certificate: String { "\(environment["XDG_STATE_HOME"] ?? "")/porthole/tls.pem" }
   var liveTS: String { "\(page)/live.ts" }
