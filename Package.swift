@@ -44,6 +44,7 @@ let package = Package(
     .systemLibrary(name: "CUV", pkgConfig: "libuv"),
     .systemLibrary(name: "CWebSockets", pkgConfig: "libwebsockets"),
     .systemLibrary(name: "CAVFormat", pkgConfig: "libavformat"),
+    .systemLibrary(name: "COpus", pkgConfig: "opus"),
 
     // C of our own: what Swift cannot say, and nothing that decides.
     .target(name: "CMemoryGuard"),
@@ -85,7 +86,7 @@ let package = Package(
       name: "CaptureAgent",
       dependencies: [
         "Wire", "Bitstream", "Posix", "Report", "CommandOptions", "PipeWire", "VAAPI", "CSystemd",
-        "CLinux", "CMemoryGuard", "CPixelKernels", "Pixels", "CVA", "SoftwareDriver",
+        "CLinux", "CMemoryGuard", "CPixelKernels", "Pixels", "CVA", "SoftwareDriver", "COpus",
       ],
       swiftSettings: lean),
 

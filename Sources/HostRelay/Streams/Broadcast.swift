@@ -10,6 +10,8 @@ final class Broadcast {
   private(set) var setup: Message.Setup?
   private(set) var descriptions: [UInt32: StreamDescription] = [:]
   private(set) var figures: AgentFigures?
+  /// How the sounds stand that the agent has spoken of.
+  private(set) var sounds: [StreamDescription.Source: (state: SoundState, text: String)] = [:]
   private(set) var memory = Memory()
   private(set) var counts = Counts()
   private(set) var requests = KeyframeRequests()
@@ -57,6 +59,8 @@ final class Broadcast {
   private var keepAlive = KeepAlive()
   /// Bits a second that whoever controls the broadcast wants; nil: as the agent thinks fit.
   private var wantedBitrate: Int?
+  /// Sounds that whoever controls the broadcast has switched; the others are the agent's affair.
+  private var wantedSounds: [StreamDescription.Source: Bool] = [:]
   private var clock = OutputClock()
   /// Streams of this link that have shown a keyframe; before it no picture passes.
   private var startedStreams: Set<UInt32> = []
@@ -80,6 +84,7 @@ final class Broadcast {
     requests.restart()
     if session.isPauseWanted { tell?(.pause) }
     tellBitrate()
+    for (source, isOn) in wantedSounds { tell?(.sound(source, isOn: isOn)) }
     announceState()
     tellAudience()
   }
@@ -92,8 +97,15 @@ final class Broadcast {
     case .streamDescription(let number, let description):
       guard descriptions[number] != nil || descriptions.count < Self.streamLimit else { return }
       descriptions[number] = description
-      startedStreams.remove(number)
-      packets.forgetCache()
+      if description.codec == .h264 {
+        startedStreams.remove(number)
+        packets.forgetCache()
+      }
+      put(message)
+    case .soundState(let source, let state, let text):
+      sounds[source] = (state, text)
+      let reason = text.isEmpty ? "" : ": \(text)"
+      Log.note("\(source.word) sound \(state.word)\(reason)")
       put(message)
     case .paused:
       session.paused()
@@ -178,6 +190,9 @@ final class Broadcast {
     for (number, description) in descriptions.sorted(by: { $0.key < $1.key }) {
       messages.append(.streamDescription(stream: number, description))
     }
+    for (source, sound) in sounds.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      messages.append(.soundState(source, sound.state, sound.text))
+    }
     return messages
   }
 
@@ -203,6 +218,12 @@ final class Broadcast {
     session.wantPause(false)
     tell?(.resume)
     announceState()
+  }
+
+  /// Switches a sound on or off, also of the agents after this one.
+  func setSound(_ source: StreamDescription.Source, isOn: Bool) {
+    wantedSounds[source] = isOn
+    tell?(.sound(source, isOn: isOn))
   }
 
   /// Asks this agent, and those after it, for so many bits a second.
@@ -242,7 +263,9 @@ final class Broadcast {
     fragments.finish()
     setup = nil
     descriptions = [:]
+    sounds = [:]
     wantedBitrate = nil
+    wantedSounds = [:]
     packets.forgetCache()
     guard !forGood else { return }
     ended = ended.suffix(Self.endedLimit - 1) + [session.id]

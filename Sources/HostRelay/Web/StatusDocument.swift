@@ -37,6 +37,7 @@ struct StatusDocument {
       ("discontinuities", .number(broadcast.counts.discontinuities)),
       ("last_packet_ms", milliseconds(since: broadcast.counts.lastPacket)),
       ("streams", .list(streams)),
+      ("sounds", .object(sounds)),
       ("readers", readers),
       ("keyframe_requests", keyframeRequests),
       ("may_control", .truth(mayControl)),
@@ -90,6 +91,15 @@ struct StatusDocument {
         ("coded_width", .number(Int(description.codedSize.width))),
         ("coded_height", .number(Int(description.codedSize.height))),
       ])
+    }
+  }
+
+  private var sounds: [(String, JSONText)] {
+    broadcast.sounds.sorted { $0.key.rawValue < $1.key.rawValue }.map { source, sound in
+      (
+        source.word,
+        .object([("state", .text(sound.state.word)), ("text", .text(sound.text))])
+      )
     }
   }
 
