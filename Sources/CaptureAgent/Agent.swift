@@ -29,9 +29,10 @@ enum Agent {
       return .bug
     }
     if options.explainsMemory { return explainMemory(options) }
+    let notices = ServiceNotices()
     do throws(SourceEnd) {
       try DescriptorLimit.ensure()
-      let pipeline = try Pipeline(options: options, limits: limits, identity: try identify())
+      let pipeline = try Pipeline(options: options, limits: limits, identity: try identify(notices))
       return pipeline.run()
     } catch {
       Log.note(error.text)
@@ -40,7 +41,7 @@ enum Agent {
   }
 
   /// Opens the last words and has the allocation guard hold them.
-  private static func identify() throws(SourceEnd) -> Pipeline.Identity {
+  private static func identify(_ notices: ServiceNotices) throws(SourceEnd) -> Pipeline.Identity {
     let pid = UInt32(getpid())
     let instance = UInt64(MonotonicClock.sinceBoot())
     do throws(PosixError) {
@@ -51,7 +52,7 @@ enum Agent {
       #if DEBUG
         Faults.arm()
       #endif
-      return Pipeline.Identity(pid: pid, instance: instance, lastWords: file)
+      return Pipeline.Identity(pid: pid, instance: instance, lastWords: file, notices: notices)
     } catch {
       throw SourceEnd(code: .unavailable, text: "\(error)")
     }

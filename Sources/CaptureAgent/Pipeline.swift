@@ -37,6 +37,7 @@ final class Pipeline {
   private let ticks: TimerSource
   private let holdTimer: TimerSource
   private let partingTimer: TimerSource
+  private let noticeTimer: TimerSource
   private var source: (any ScreenSource)?
   private let sounds: Sounds
   /// Of the frames; nil before the first.
@@ -55,6 +56,7 @@ final class Pipeline {
     let pid: UInt32
     let instance: UInt64
     let lastWords: Int32
+    let notices: ServiceNotices
   }
 
   /// What the loop's callbacks call; there before the pipeline is whole.
@@ -129,6 +131,7 @@ final class Pipeline {
     ticks = try loop.addTimer { callbacks.pipeline?.everySecond() }
     holdTimer = try loop.addTimer { callbacks.pipeline?.giveUpWaiting() }
     partingTimer = try loop.addTimer { callbacks.pipeline?.loop.quit() }
+    noticeTimer = try loop.addTimer { callbacks.pipeline?.saysAlive() }
     let token = try LinkToken(file: options.tokenFile ?? RuntimeDirectory().file("token"))
     listener = try RelayListener(
       address: options.listen, token: token, framesPerSecond: options.framesPerSecond, loop: loop
@@ -148,6 +151,10 @@ final class Pipeline {
     }
     Log.note("listening on \(listener.address), encoding with \(driver)")
     ticks.arm(after: .seconds(1), every: .seconds(1))
+    identity.notices.ready()
+    if let interval = identity.notices.watchdogInterval {
+      noticeTimer.arm(after: .zero, every: interval)
+    }
     waitForRelay()
     loop.run()
     sounds.stop()
@@ -242,6 +249,7 @@ final class Pipeline {
   private func holdSounds() { sounds.hold(isPaused || listener.link == nil) }
 
   private func waitForRelay() {
+    identity.notices.status("waiting for a relay on \(listener.address)")
     if let hold = options.hold { holdTimer.arm(after: hold) }
   }
 
@@ -267,6 +275,7 @@ final class Pipeline {
       } else {
         expectMemory()
         Log.note("capturing \(width)x\(height)")
+        identity.notices.status("capturing \(width)x\(height)")
       }
     case .ended(let end): finish(end)
     }
@@ -309,6 +318,7 @@ final class Pipeline {
           Greeting(
             role: .agent, pid: identity.pid, instance: identity.instance, session: origin.session,
             epoch: origin.epoch, key: greeting.key)))
+      identity.notices.status("linked with a relay, process \(greeting.pid)")
       link.send(
         .started(.init(name: options.name, source: sourceName, driver: driver)))
       let number = links
@@ -382,6 +392,14 @@ final class Pipeline {
     status.ownAllocations += AllocationGuard.threadAllocations - before
   }
 
+  /// To the service manager's watchdog: this loop turns, and the encoder is not lost in the driver.
+  private func saysAlive() {
+    let before = AllocationGuard.threadAllocations
+    let patience = identity.notices.watchdogInterval?.nanoseconds ?? 0
+    if counts.busyTime(now: MonotonicClock.now()) < patience { identity.notices.alive() }
+    status.ownAllocations += AllocationGuard.threadAllocations - before
+  }
+
   private func sendFigures() {
     guard let link = listener.link, ending == nil else { return }
     link.send(
@@ -400,6 +418,8 @@ final class Pipeline {
     }
     ending = end.code
     Log.note(end.text)
+    identity.notices.stopping()
+    identity.notices.status(end.text)
     LastWords(
       pid: identity.pid, instance: identity.instance, code: end.code.rawValue, text: end.text
     ).write(to: identity.lastWords)

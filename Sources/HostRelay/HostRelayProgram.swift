@@ -10,6 +10,8 @@ func runHostRelay(_ arguments: [String]) -> Int32 {
   // A peer that is gone is an error of a write, never the end of the process.
   signal(SIGPIPE, SIG_IGN)
   unblockSignals()
+  // What belongs to this process alone is taken before there are others.
+  let notices = ServiceNotices()
   do {
     if arguments.first == "ctl" { return try runControl(Array(arguments.dropFirst())) }
     let values = try Options.table.parse(arguments)
@@ -19,7 +21,11 @@ func runHostRelay(_ arguments: [String]) -> Int32 {
     }
     let options = try Options(values)
     Descriptors.bound()
-    return try Relay(options, directory: RuntimeDirectory()).run().rawValue
+    let passed: PassedSockets
+    do { passed = try PassedSockets() } catch { throw UsageError("\(error)") }
+    let relay = try Relay(
+      options, directory: RuntimeDirectory(), passed: passed, notices: notices)
+    return relay.run().rawValue
   } catch let error as UsageError {
     Log.note(error.description)
     return ExitCode.usage.rawValue

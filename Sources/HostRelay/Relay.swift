@@ -13,8 +13,10 @@ final class Relay {
   private let consumers: ConsumerOutput
   private let http: HTTPServer
   private let timer: LoopTimer
+  private let notices: ServiceNotices
   private let began = Moment.now
   private var nextReaderTick = Moment.now
+  private var nextNotice = Moment.now
   private let viewerKey: AccessKey
   private let controlKey: AccessKey
   private var ingest: Ingest?
@@ -24,8 +26,12 @@ final class Relay {
   /// How long viewers may take to read the last words before the relay goes.
   private static let farewellTime = Duration.seconds(1)
 
-  /// Opens the ports; nothing runs yet.
-  init(_ options: Options, directory: RuntimeDirectory) throws(RelayError) {
+  /// Opens the ports that were not passed; nothing runs yet.
+  init(
+    _ options: Options, directory: RuntimeDirectory, passed: consuming PassedSockets,
+    notices: ServiceNotices
+  ) throws(RelayError) {
+    self.notices = notices
     do {
       loop = try EventLoop()
       timer = try LoopTimer(on: loop)
@@ -40,12 +46,13 @@ final class Relay {
     let identity = { [broadcast] in Self.greeting(of: broadcast.session) }
     do {
       consumers = try ConsumerOutput(
-        on: options.consumers, broadcast: broadcast, viewerKey: viewerKey, loop: loop,
-        identity: identity)
+        on: Self.open(options.consumers, "consumers", &passed), broadcast: broadcast,
+        viewerKey: viewerKey, loop: loop, identity: identity)
     } catch { throw RelayError(port: options.consumers, option: "--consumers", error) }
-    do { http = try HTTPServer(on: options.http, loop: loop) } catch {
-      throw RelayError(port: options.http, option: "--http", error)
-    }
+    do {
+      http = try HTTPServer(on: Self.open(options.http, "http", &passed), loop: loop)
+    } catch { throw RelayError(port: options.http, option: "--http", error) }
+    if let socket = passed.rest.first { throw RelayError(unknown: socket) }
     do {
       try wire(options, directory: directory)
     } catch {
@@ -53,9 +60,18 @@ final class Relay {
     }
   }
 
+  /// The socket that the service manager passed for this port, or one of our own.
+  private static func open(
+    _ address: SocketAddress, _ name: String, _ passed: inout PassedSockets
+  ) throws(PosixError) -> OwnedFD {
+    if let socket = passed.take(name, for: address) { return socket }
+    return try TCPSocket.listen(on: address, backlog: RelayLimits.backlog)
+  }
+
   /// Runs until the broadcast is over for good; returns the exit code.
   func run() -> ExitCode {
     ingest?.start()
+    notices.ready()
     for address in LocalAddresses.reaching(http.address) {
       print("viewer address: http://\(address)/#key=\(viewerKey.text)")
     }
@@ -121,10 +137,22 @@ final class Relay {
     let now = Moment.now
     ingest?.tick(now: now)
     broadcast.tick(now: now)
+    notify(now: now)
     guard now >= nextReaderTick else { return }
     nextReaderTick = now + RelayLimits.readerTick
     consumers.tick(now: now)
     http.tick(now: now)
+  }
+
+  /// The loop turns, and how the broadcast stands.
+  private func notify(now: Moment) {
+    guard now >= nextNotice else { return }
+    nextNotice = now + min(notices.watchdogInterval ?? .seconds(1), .seconds(1))
+    notices.alive()
+    guard exitCode == nil else { return }
+    let session = broadcast.session
+    notices.status(
+      session.text.isEmpty ? session.state.word : "\(session.state.word): \(session.text)")
   }
 
   private func status(_ ingest: Ingest) -> StatusDocument {
@@ -144,6 +172,8 @@ final class Relay {
   private func finish(_ code: FinishCode, _ text: String, exit: ExitCode) {
     guard exitCode == nil else { return }
     exitCode = exit
+    notices.stopping()
+    notices.status("ending: \(text)")
     broadcast.finish(code, text, forGood: true)
     broadcast.tell = nil
     ingest?.finish(text) { [weak self] in self?.close() }
@@ -175,6 +205,13 @@ struct RelayError: Error {
   init(_ line: String, _ exitCode: ExitCode) {
     self.line = line
     self.exitCode = exitCode
+  }
+
+  /// A socket that the service manager passed, and that is none of our ports.
+  init(unknown socket: String) {
+    self.init(
+      "passed socket \(socket) is of no use: name it http or consumers (FileDescriptorName=), or"
+        + " give its port to --http or --consumers", .usage)
   }
 
   init(port address: SocketAddress, option: String, _ error: any Error) {

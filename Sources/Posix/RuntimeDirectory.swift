@@ -33,4 +33,10 @@ package enum Environment {
     guard let text = unsafe getenv(name) else { return nil }
     return unsafe String(cString: text)
   }
+
+  /// The value, which later readers and children do not find any more. Not beside other threads.
+  package static func take(_ name: String) -> String? {
+    defer { _ = unsafe unsetenv(name) }
+    return value(of: name)
+  }
 }

@@ -16,6 +16,18 @@ package enum TCPSocket {
     return socket
   }
 
+  /// Takes a socket of another process's making for a listener of ours; returns what it is bound to.
+  /// Throws EINVAL for anything but a TCP socket that listens.
+  static func adoptListener(_ fd: Int32) throws(PosixError) -> SocketAddress {
+    guard try get(SOL_SOCKET, SO_TYPE, of: fd) == Int32(SOCK_STREAM.rawValue),
+      try get(SOL_SOCKET, SO_PROTOCOL, of: fd) == Int32(IPPROTO_TCP),
+      try get(SOL_SOCKET, SO_ACCEPTCONN, of: fd) == 1, let address = SocketAddress.local(of: fd)
+    else { throw PosixError("passed descriptor \(fd) is no listening TCP socket", code: EINVAL) }
+    try check(fcntl(fd, F_SETFD, FD_CLOEXEC), "fcntl F_SETFD")
+    try check(fcntl(fd, F_SETFL, O_NONBLOCK), "fcntl F_SETFL")
+    return address
+  }
+
   /// The next connection; nil when none waits or it went away. EMFILE and its kin are thrown: the
   /// caller stops accepting until descriptors are free.
   package static func accept(on listener: Int32) throws(PosixError) -> OwnedFD? {
@@ -109,5 +121,13 @@ package enum TCPSocket {
     var value = value
     let size = socklen_t(MemoryLayout<Int32>.size)
     try check(unsafe setsockopt(fd, level, option, &value, size), "setsockopt \(option)")
+  }
+  private static func get(
+    _ level: Int32, _ option: Int32, of fd: Int32
+  ) throws(PosixError) -> Int32 {
+    var value: Int32 = 0
+    var size = socklen_t(MemoryLayout<Int32>.size)
+    try check(unsafe getsockopt(fd, level, option, &value, &size), "passed descriptor \(fd)")
+    return value
   }
 }

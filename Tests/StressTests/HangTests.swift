@@ -44,5 +44,31 @@ extension Stress {
         try waitUntil("live broadcast", within: .seconds(3), isTrue: { pair.state == "live" })
       }
     }
+
+    @Test func `a watchdog hears nothing of an agent whose driver does not come back`() throws {
+      try withTestDirectory { directory in
+        let socket = try NotifySocket(directory.file("notify"))
+        let port = "127.0.0.1:\(freePort())"
+        let folder = ["XDG_RUNTIME_DIR": directory.path]
+        let agent = try ProcessRun(
+          faultyProgram("capture-agent"),
+          ["--listen", port, "--source", "pattern", "--size", "320x240", "--va-display", "none"],
+          environment: folder.merging([
+            "PORTHOLE_HANG": "20", "NOTIFY_SOCKET": directory.file("notify"),
+            "WATCHDOG_USEC": "1000000",
+          ]) { $1 }, in: directory)
+        let relay = try ProcessRun(
+          releasedProgram("host-relay"),
+          ["--agent", port, "--consumers", "127.0.0.1:0", "--http", "127.0.0.1:0"],
+          environment: folder, in: directory)
+        try socket.wait(for: "the agent's end", within: .seconds(20)) { $0 == "STOPPING=1" }
+        let end = try #require(socket.heard.last { $0.line == "STOPPING=1" })
+        let sign = try #require(socket.heard.last { $0.line == "WATCHDOG=1" })
+        // It gives the driver 5 s, and was silent for all but the first half second of them.
+        #expect(end.at - sign.at > .seconds(4))
+        #expect(try agent.waitForEnd() == 70)
+        relay.end()
+      }
+    }
   }
 }

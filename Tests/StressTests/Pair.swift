@@ -78,7 +78,7 @@ final class Pair {
 
 /// A TCP port of 127.0.0.1 that nobody listens on: each once, and below those that the kernel gives to
 /// connections. (Two of 2,000 pairs once met on one port of the kernel's choice.)
-private func freePort() -> UInt16 {
+func freePort() -> UInt16 {
   while true {
     let number = nextPort.add(1, ordering: .relaxed).newValue
     let port = UInt16(20_000 + number % 12_000)

@@ -22,11 +22,13 @@ final class Listener {
   private static let connectionsATurn = 16
   private static let restTime = Duration.milliseconds(250)
 
-  init(on address: SocketAddress, loop: EventLoop) throws {
-    socket = try TCPSocket.listen(on: address, backlog: RelayLimits.backlog)
-    self.address = SocketAddress.local(of: socket.raw) ?? address
-    failures = RepeatedError("cannot accept on \(address)")
+  /// `socket` listens already.
+  init(_ socket: consuming OwnedFD, loop: EventLoop) throws {
+    guard let address = SocketAddress.local(of: socket.raw) else { throw PosixError("getsockname") }
+    self.address = address
     poll = try LoopPoll(socket.raw, on: loop)
+    self.socket = socket
+    failures = RepeatedError("cannot accept on \(address)")
     rest = try LoopTimer(on: loop)
     start()
   }

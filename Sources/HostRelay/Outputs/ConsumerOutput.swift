@@ -18,16 +18,16 @@ final class ConsumerOutput {
   private var failures = RepeatedError("consumer")
   private var refusals = RepeatedError("consumers")
 
-  /// `identity` is what the relay says of itself to a consumer. Throws when the port is taken.
+  /// `identity` is what the relay says of itself to a consumer.
   init(
-    on address: SocketAddress, broadcast: Broadcast, viewerKey: AccessKey, loop: EventLoop,
+    on socket: consuming OwnedFD, broadcast: Broadcast, viewerKey: AccessKey, loop: EventLoop,
     identity: @escaping () -> Greeting
   ) throws {
     self.broadcast = broadcast
     self.viewerKey = viewerKey
     self.loop = loop
     self.identity = identity
-    listener = try Listener(on: address, loop: loop)
+    listener = try Listener(socket, loop: loop)
     listener.accepted = { [weak self] in self?.accept($0) }
   }
 

@@ -22,10 +22,10 @@ final class HTTPServer {
   private var viewerCount = 0
   private var refusals = RepeatedError("viewers")
 
-  /// Throws when the port is taken, or when libwebsockets cannot run on libuv's loop.
-  init(on address: SocketAddress, loop: EventLoop) throws {
+  /// Throws when libwebsockets cannot run on libuv's loop.
+  init(on socket: consuming OwnedFD, loop: EventLoop) throws {
     self.loop = loop
-    listener = try Listener(on: address, loop: loop)
+    listener = try Listener(socket, loop: loop)
     pages = try PageServer(on: loop)
     closer = try LoopTimer(on: loop)
     listener.accepted = { [weak self] in self?.accept($0) }
