@@ -8,6 +8,7 @@ import Report
 enum Agent {
   static func run(_ arguments: [String]) -> ExitCode {
     Log.setProgram("capture-agent")
+    if arguments == ["--man"] { return printManual() }
     let options: Options
     do throws(UsageError) {
       let values = try Options.table.parse(arguments)
@@ -71,6 +72,13 @@ enum Agent {
       Log.note("\(error)")
       return .unavailable
     }
+  }
+
+  private static func printManual() -> ExitCode {
+    let codes = ExitCode.allCases.map { ($0.rawValue, $0.meaning) }
+    let page = ManualPage(of: Options.table, exitCodes: codes, related: ["host-relay(1)"])
+    print(page.text, terminator: "")
+    return .finished
   }
 
   private static func explainMemory(_ options: Options) -> ExitCode {

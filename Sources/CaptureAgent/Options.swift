@@ -38,6 +38,7 @@ struct Options: Sendable {
   static let table = OptionTable(
     program: "capture-agent",
     summary: "Encodes a screen within a memory limit and gives it to one relay.",
+    standardFile: "capture-agent.conf",
     options: [
       Option(
         "listen", .value("ADDRESS:PORT"), "loopback only; port 0: any", standard: "127.0.0.1:13579"),
@@ -53,14 +54,14 @@ struct Options: Sendable {
       Option("fps", .value("N"), "frames a second at most, 1 to 240", standard: "30"),
       Option("bitrate", .value("BITS"), "a second, as 6M or 800k; default: by size"),
       Option(
-        "profile", .value("NAME"), "constrained-baseline, main or high; default: the driver's best"),
+        "profile", .value("NAME"), "constrained-baseline, main, high; default: the best"),
       Option("color", .value("STANDARD"), "bt709 or bt601", standard: "bt709"),
       Option("name", .value("TEXT"), "what viewers read; default: this machine's name"),
       Option(
         "va-display", .value("DISPLAY"), "auto, drm[:PATH], none (software)", standard: "auto"),
       Option("memory-limit", .value("BYTES"), "enforced by the kernel", standard: "50MiB"),
       Option(
-        "memory-tier", .value("TIER"), "address or data; default: address where software encodes"),
+        "memory-tier", .value("TIER"), "address or data; default: address for software"),
       Option("hold", .value("SECONDS"), "to wait for a relay; 0: for ever", standard: "30"),
       Option("token-file", .value("FILE"), "default: in the runtime directory"),
       Option("restore-file", .value("FILE"), "where the portal's permission is kept"),

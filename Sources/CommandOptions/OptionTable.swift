@@ -36,16 +36,22 @@ package struct UsageError: Error, Equatable, CustomStringConvertible {
   package init(_ description: String) { self.description = description }
 }
 
-/// What a program takes. Later beats earlier: `--config` file, environment (`PORTHOLE_NAME`),
+/// What a program takes. Later beats earlier: configuration file, environment (`PORTHOLE_NAME`),
 /// command line.
 package struct OptionTable: Sendable {
   package let program: String
+  /// Whole sentences, of which the first says what the program does.
   package let summary: String
   package let options: [Option]
+  /// Of the file in the user's configuration folder that is read where no other is named; nil: none is.
+  package let standardFile: String?
 
-  package init(program: String, summary: String, options: [Option]) {
+  package init(
+    program: String, summary: String, standardFile: String? = nil, options: [Option]
+  ) {
     self.program = program
     self.summary = summary
+    self.standardFile = standardFile
     self.options =
       options + [
         Option("config", .value("FILE"), "read options from lines `name = value` first"),
@@ -60,12 +66,12 @@ package struct OptionTable: Sendable {
     var values = OptionValues(table: self)
     if let file = fromCommandLine["config"] ?? Environment.value(of: "PORTHOLE_CONFIG") {
       try readConfiguration(file, into: &values)
+    } else if let file = standardFile.flatMap(ConfigurationFolder.existing) {
+      try readConfiguration(file, into: &values)
     }
     for option in options {
-      let variable =
-        "PORTHOLE_" + option.name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
-      if let value = Environment.value(of: variable) {
-        try values.set(option, to: value, from: "environment variable \(variable)")
+      if let value = Environment.value(of: option.variable) {
+        try values.set(option, to: value, from: "environment variable \(option.variable)")
       }
     }
     values.override(with: fromCommandLine)
@@ -106,7 +112,7 @@ package struct OptionTable: Sendable {
   ) throws(UsageError) {
     let text: String
     do { text = try TextFile.read(path, limit: 64 << 10) } catch {
-      throw UsageError("--config: \(error)")
+      throw UsageError("configuration: \(error)")
     }
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
     {
@@ -130,27 +136,13 @@ package struct OptionTable: Sendable {
     guard let end = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
     return String(start[...end])
   }
-
-  /// The help: fits a screen, shows the defaults.
-  package var help: String {
-    let left = options.map { option -> String in
-      switch option.shape {
-      case .flag: "--\(option.name)"
-      case .value(let placeholder): "--\(option.name) \(placeholder)"
-      case .optionalValue(let placeholder): "--\(option.name)[=\(placeholder)]"
-      }
-    }
-    let width = min(left.map(\.count).max() ?? 0, 30)
-    var lines = ["usage: \(program) [option ...]", summary, ""]
-    for (option, left) in zip(options, left) {
-      let standard = option.standard.map { " (\($0))" } ?? ""
-      let padding = String(repeating: " ", count: max(width - left.count, 0))
-      lines.append("  \(left)\(padding)  \(option.help)\(standard)")
-    }
-    return lines.joined(separator: "\n") + "\n"
-  }
 }
 
 extension Option {
+  /// How the environment calls it.
+  var variable: String {
+    "PORTHOLE_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
+  }
+
   var isFlag: Bool { if case .flag = shape { true } else { false } }
 }

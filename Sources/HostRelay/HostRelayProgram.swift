@@ -12,6 +12,10 @@ func runHostRelay(_ arguments: [String]) -> Int32 {
   unblockSignals()
   // What belongs to this process alone is taken before there are others.
   let notices = ServiceNotices()
+  if let page = manual(arguments) {
+    print(page.text, terminator: "")
+    return ExitCode.finished.rawValue
+  }
   do {
     if arguments.first == "ctl" { return try runControl(Array(arguments.dropFirst())) }
     let values = try Options.table.parse(arguments)
@@ -35,6 +39,22 @@ func runHostRelay(_ arguments: [String]) -> Int32 {
   } catch {
     Log.note("\(error)")
     return ExitCode.unavailable.rawValue
+  }
+}
+
+/// The manual page that is asked for, if one is.
+private func manual(_ arguments: [String]) -> ManualPage? {
+  switch arguments {
+  case ["--man"]:
+    // The limit is the agent's.
+    let codes = ExitCode.allCases.filter { $0 != .memoryLimit }.map { ($0.rawValue, $0.meaning) }
+    return ManualPage(
+      of: Options.table, exitCodes: codes, related: ["capture-agent(1)", "host-relay-ctl(1)"])
+  case ["ctl", "--man"]:
+    let codes = ControlClient.exitCodes.map { ($0.rawValue, $1) }
+    return ManualPage(
+      of: ControlClient.table, exitCodes: codes, related: ["capture-agent(1)", "host-relay(1)"])
+  default: return nil
   }
 }
 

@@ -7,9 +7,10 @@ struct Options {
     program: "host-relay",
     summary: "Takes the broadcast of a capture agent and hands it to every viewer.\n"
       + "host-relay ctl --help: how to ask the one that runs.",
+    standardFile: "host-relay.conf",
     options: [
       Option(
-        "agent", .value("ADDRESS:PORT"), "where the agent listens, on loopback",
+        "agent", .value("ADDRESS:PORT"), "where the agent listens",
         standard: "127.0.0.1:13579"),
       Option("spawn-agent", .value("COMMAND"), "start this agent when nobody answers there"),
       Option(

@@ -11,4 +11,17 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   /// The portal said no, or the token is wrong.
   case notAllowed = 77
   case memoryLimit = 86
+
+  /// For the manual pages.
+  package var meaning: String {
+    switch self {
+    case .finished: "Finished, also by the user who took the permission back."
+    case .usage: "Wrong usage; the line that was printed names it."
+    case .unavailable: "Something needed is missing, or nobody came within the hold time."
+    case .bug: "A bug."
+    case .temporary: "A port is in use: try again."
+    case .notAllowed: "Not allowed: the portal or its user said no, or a token or key is wrong."
+    case .memoryLimit: "The agent's memory limit was met."
+    }
+  }
 }

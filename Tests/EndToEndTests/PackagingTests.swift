@@ -47,6 +47,52 @@ extension EndToEnd {
       }
     }
 
+    @Test(arguments: [["capture-agent"], ["host-relay"], ["host-relay", "ctl"]])
+    func `the help fits a screen of 80 columns and 40 lines, and the manual page has all of it`(
+      words: [String]
+    ) throws {
+      try withTestDirectory { directory in
+        let arguments = Array(words.dropFirst())
+        let help = try ProcessRun.run(
+          program(words[0]), arguments + ["--help"], name: "help", in: directory
+        ).output
+        let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count <= 40)
+        #expect(lines.allSatisfy { $0.count <= 80 })
+        let page = try ProcessRun.run(
+          program(words[0]), arguments + ["--man"], name: "page", in: directory)
+        let shown = try ProcessRun.run(
+          "man", ["--warnings", "-l", page.outputPath],
+          environment: ["LC_ALL": "C.UTF-8", "MANWIDTH": "80", "MAN_KEEP_FORMATTING": ""],
+          in: directory)
+        #expect(shown.exitCode == 0)
+        #expect(shown.errors == "")
+        for line in lines {
+          let option = line.drop { $0 == " " }.prefix { $0 != " " }
+          if option.hasPrefix("--") { #expect(shown.output.contains(option), "\(option)") }
+        }
+        let index = try ProcessRun.run("lexgrog", [page.outputPath], in: directory)
+        #expect(index.output.contains(words.joined(separator: "-") + " - "), "\(index.output)")
+      }
+    }
+
+    @Test(arguments: ["capture-agent", "host-relay"])
+    func `every line of the example configuration is an option`(name: String) throws {
+      try withTestDirectory { directory in
+        // An example is behind a `#` without a space.
+        let lines = try text("config/\(name).conf").split(separator: "\n")
+        let examples = lines.filter { $0.hasPrefix("#") && !$0.hasPrefix("# ") && $0 != "#" }
+        #expect(examples.count > 3)
+        let file = directory.file("all.conf")
+        try Data(examples.map { $0.dropFirst() }.joined(separator: "\n").utf8).write(
+          to: URL(filePath: file))
+        for path in [file, "\(packageRoot)/packaging/config/\(name).conf"] {
+          let run = try ProcessRun.run(program(name), ["--config", path, "--help"], in: directory)
+          #expect(run.exitCode == 0, "\(run.errors)")
+        }
+      }
+    }
+
     private func text(_ name: String) throws -> String {
       try String(contentsOfFile: packageRoot + "/packaging/" + name, encoding: .utf8)
     }

@@ -39,7 +39,9 @@ import Testing
       (["--rate"], "--rate needs a value: N"),
       (["--loud=maybe"], "--loud takes yes or no, not maybe"),
       (["-x"], "unknown option -x (see --help)"),
-      (["--config", "/nonexistent"], "--config: open /nonexistent: No such file or directory"),
+      (
+        ["--config", "/nonexistent"], "configuration: open /nonexistent: No such file or directory"
+      ),
     ])
   func wrong(arguments: [String], line: String) {
     #expect(throws: UsageError(line)) { try table.parse(arguments) }
@@ -59,7 +61,43 @@ import Testing
     #expect(table.help.contains("--rate N"))
     #expect(table.help.contains("how often (30)"))
     #expect(table.help.contains("--camera[=NAME]"))
-    #expect(table.help.split(separator: "\n").allSatisfy { $0.count <= 100 })
+  }
+
+  @Test("a long help goes on below itself, and no line is wider than a terminal")
+  func wrapping() {
+    let text = Array(repeating: "word", count: 30).joined(separator: " ")
+    let table = OptionTable(
+      program: "tool", summary: "does a thing", options: [Option("rate", .value("N"), text)])
+    let lines = table.help.split(separator: "\n")
+    #expect(lines.allSatisfy { $0.count <= 80 && $0.last != " " })
+    #expect(lines.joined(separator: " ").split(separator: " ").count { $0 == "word" } == 30)
+    #expect(lines.filter { $0.hasPrefix("                 word") }.count >= 2)
+  }
+
+  @Test("the user's own file is read where no other is named, and one that is wrong is named")
+  func standardFile() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "porthole-\(UUID())")
+    try FileManager.default.createDirectory(
+      at: folder.appending(path: "porthole"), withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appending(path: "porthole/tool.conf")
+    let table = OptionTable(
+      program: "tool", summary: "does a thing", standardFile: "tool.conf",
+      options: [Option("rate", .value("N"), "how often", standard: "30")])
+    let before = ProcessInfo.processInfo.environment["PORTHOLE_CONFIG"]
+    unsetenv("PORTHOLE_CONFIG")
+    setenv("XDG_CONFIG_HOME", folder.path, 1)
+    defer {
+      unsetenv("XDG_CONFIG_HOME")
+      if let before { setenv("PORTHOLE_CONFIG", before, 1) }
+    }
+    #expect(try table.parse([])["rate"] == "30")
+    try "rate = 10\n".write(to: file, atomically: true, encoding: .utf8)
+    #expect(try table.parse([])["rate"] == "10")
+    #expect(try table.parse(["--config", "/dev/null"])["rate"] == "30")
+    #expect(try self.table.parse([])["rate"] == "30", "a table without a file of its own")
+    try "rat = 10\n".write(to: file, atomically: true, encoding: .utf8)
+    #expect(throws: UsageError("\(file.path):1: unknown option rat")) { try table.parse([]) }
   }
 
   @Test("sizes, rates and byte counts are read as people write them, and nothing else is")

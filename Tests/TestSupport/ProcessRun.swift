@@ -12,7 +12,8 @@ package final class ProcessRun: Sendable {
   private let status = Mutex<Int32?>(nil)
 
   /// Starts `program` (looked up in PATH) with its output in `directory/name.out` and `.err`.
-  /// `environment` is laid over the test's own; an empty value takes a variable away.
+  /// `environment` is laid over the test's own, where no configuration of the user's is read; an empty
+  /// value takes a variable away.
   package init(
     _ program: String, _ arguments: [String] = [], name: String? = nil,
     environment: [String: String] = [:], in directory: TestDirectory
@@ -101,6 +102,7 @@ package final class ProcessRun: Sendable {
   }
 
   private static func environment(with changes: [String: String]) -> [String] {
+    let changes = ["PORTHOLE_CONFIG": "/dev/null"].merging(changes) { $1 }
     var kept: [String] = []
     var next = environ
     while let entry = next.pointee {

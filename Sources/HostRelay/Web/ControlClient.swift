@@ -8,14 +8,20 @@ import Wire
 struct ControlClient {
   static let table = OptionTable(
     program: "host-relay ctl",
-    summary:
-      "status | pause | resume | finish [REASON] | keyframe | bitrate N | sound app|mic on|off: asks "
-      + "the running relay.",
+    summary: "Asks the relay that runs.\n"
+      + "status | pause | resume | finish [REASON] | keyframe | bitrate N | "
+      + "sound app|mic on|off",
     options: [
       Option(
         "http", .value("ADDRESS:PORT"), "where the relay answers", standard: "127.0.0.1:13581"),
       Option("control-key", .value("KEY"), "needed unless the relay runs as this user here"),
     ])
+
+  static let exitCodes: [(ExitCode, String)] = [
+    (.finished, "The relay did it."), (.usage, "Wrong usage; the line that was printed names it."),
+    (.unavailable, "No relay answers."), (.temporary, "The relay has no agent."),
+    (.notAllowed, "Not allowed without the control key."),
+  ]
 
   private let address: SocketAddress
   private let key: AccessKey?
