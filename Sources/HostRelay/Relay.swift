@@ -111,8 +111,8 @@ final class Relay {
     broadcast.container.finished = { [http, broadcast] in
       http.finishReaders(of: broadcast.container.stream)
     }
-    broadcast.fragments.finished = { [http, broadcast] in
-      http.finishReaders(of: broadcast.fragments.stream)
+    for output in [broadcast.fragments, broadcast.movie] {
+      output.finished = { [http] in http.finishReaders(of: output.stream) }
     }
     let site = Site(
       viewerKey: viewerKey, controlKey: controlKey,

@@ -22,8 +22,10 @@ final class Broadcast {
   let packets = Stream()
   /// The screen as MPEG-TS.
   let container: ContainerOutput
-  /// The screen as fragmented MP4.
+  /// The screen alone as fragmented MP4, for pages.
   let fragments = FragmentOutput()
+  /// The screen and its sounds as fragmented MP4, for players.
+  let movie = FragmentOutput()
   /// Sends to the agent, if there is one.
   var tell: ((Message) -> Void)?
   /// The first picture of an agent has come.
@@ -48,7 +50,7 @@ final class Broadcast {
   }
 
   /// Every form of it.
-  var streams: [Stream] { [packets, container.stream, fragments.stream] }
+  var streams: [Stream] { [packets, container.stream, fragments.stream, movie.stream] }
 
   private let hold: Duration?
   /// Sessions that are over: an agent that was away may still name one.
@@ -100,6 +102,14 @@ final class Broadcast {
       if description.codec == .h264 {
         startedStreams.remove(number)
         packets.forgetCache()
+      } else {
+        let sounds = descriptions.values.filter { $0.codec == .opus }.map(\.source)
+          .sorted { $0.rawValue < $1.rawValue }
+        if sounds != container.sounds {
+          container.sounds = sounds
+          movie.sounds = sounds
+          askForKeyframe(.resume)
+        }
       }
       put(message)
     case .soundState(let source, let state, let text):
@@ -153,10 +163,15 @@ final class Broadcast {
     if stamp.isDiscontinuous { counts.discontinuities += 1 }
     let kind: Packet.Kind = isSound ? .sound : isKeyframe ? .keyframe : .picture
     packets.put(raw.packet(kind, stamp: stamp), now: now)
-    if description.source == .screen, description.codec == .h264 {
+    if isSound {
+      container.put(sound: raw.payload, of: description.source, pts: stamp.pts, now: now)
+      movie.put(sound: raw.payload, of: description.source, pts: stamp.pts, now: now)
+    } else if description.source == .screen {
       let frame = description.frameInterval
       container.put(raw.payload, kind: kind, pts: stamp.pts, frame: frame, now: now)
-      fragments.put(raw.payload, kind: kind, pts: stamp.pts, frame: frame, now: now)
+      for output in [fragments, movie] {
+        output.put(raw.payload, kind: kind, pts: stamp.pts, frame: frame, now: now)
+      }
     }
     if isKeyframe { keyframePassed() }
   }
@@ -233,7 +248,8 @@ final class Broadcast {
   }
 
   func tellAudience() {
-    let containers = container.stream.readerCount + fragments.stream.readerCount
+    let containers =
+      container.stream.readerCount + fragments.stream.readerCount + movie.stream.readerCount
     tell?(
       .audience(
         readers: UInt32(packets.readerCount + containers), containers: UInt32(containers)))
@@ -261,9 +277,12 @@ final class Broadcast {
     put(.finished(code, text))
     container.finish()
     fragments.finish()
+    movie.finish()
     setup = nil
     descriptions = [:]
     sounds = [:]
+    container.sounds = []
+    movie.sounds = []
     wantedBitrate = nil
     wantedSounds = [:]
     packets.forgetCache()

@@ -38,7 +38,7 @@ struct Site {
           source: broadcast.packets, preface: [.greeting(identity())] + broadcast.preface,
           isHeld: request.isHeld, wantsKeyframe: { broadcast.askForKeyframe(.consumer) }))
     case "/live.ts": return stream(broadcast.container.stream, type: "video/mp2t")
-    case "/live.mp4": return stream(broadcast.fragments.stream, type: "video/mp4")
+    case "/live.mp4": return stream(broadcast.movie.stream, type: "video/mp4")
     case "/api/v1/status":
       let mayControl = request.visitor.may(showing: request.bearer, wanted: controlKey)
       return .document(.json(200, status().json(for: mayControl)))

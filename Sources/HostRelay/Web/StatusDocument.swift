@@ -110,6 +110,7 @@ struct StatusDocument {
       // The ends are those of the HTTP port, whatever was read there.
       ("containers", .object(output(broadcast.container.stream) + counts(of: viewers))),
       ("fragments", .object(output(broadcast.fragments.stream))),
+      ("movies", .object(output(broadcast.movie.stream))),
     ])
   }
 
