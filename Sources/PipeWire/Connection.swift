@@ -152,7 +152,8 @@ package final class Connection {
     unsafe events.global_remove = { context, id in
       let connection = unsafe Unmanaged<Connection>.fromOpaque(context!).takeUnretainedValue()
       guard let index = connection.nodes.firstIndex(where: { $0.id == id }) else { return }
-      connection.onNodeRemoved?(connection.nodes.remove(at: index))
+      let removed = connection.nodes.remove(at: index)
+      connection.onNodeRemoved?(removed)
     }
     return events
   }

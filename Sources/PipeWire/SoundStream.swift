@@ -52,7 +52,7 @@ package final class SoundStream {
     self.observer = observer
     let properties = unsafe pw_properties_new_string("")
     for (key, value) in [
-      (PW_KEY_MEDIA_TYPE, "Audio"), (PW_KEY_MEDIA_CATEGORY, "Capture"),
+      (PW_KEY_MEDIA_TYPE, "Audio"), (PW_KEY_MEDIA_CATEGORY, "Capture"), (PW_KEY_NODE_NAME, name),
       ("node.max-latency", "\(Connection.longestCycle)/\(Self.samplesPerSecond)"),
     ] {
       unsafe pw_properties_set(properties, key, value)

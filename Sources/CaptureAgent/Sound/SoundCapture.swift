@@ -93,7 +93,12 @@ final class SoundCapture {
       say(.lost, failure)
     }
     guard let connection else { return say(.lost, "PipeWire cannot be reached") }
-    if stream == nil { open(on: connection, now: now) }
+    guard let target = target(in: connection.nodes) else {
+      // Before a session manager puts something else in its place: of a sound output, say.
+      letGo()
+      return say(.lost, missing)
+    }
+    if stream == nil { open(target, on: connection, now: now) }
     guard stream != nil, now - lastHeard > Self.patience else { return }
     say(.lost, isLinked ? "it gives no samples" : missing)
     // Nobody links a stream anew whose target came back.
@@ -101,8 +106,7 @@ final class SoundCapture {
     lastHeard = now
   }
 
-  private func open(on connection: Connection, now: Int64) {
-    guard let target = target(in: connection.nodes) else { return say(.lost, missing) }
+  private func open(_ target: SoundStream.Target, on connection: Connection, now: Int64) {
     do throws(PipeWireError) {
       let stream = try SoundStream(
         connection: connection, name: "porthole-\(source == .microphone ? "microphone" : "sound")",

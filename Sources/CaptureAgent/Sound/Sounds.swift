@@ -103,15 +103,20 @@ final class Sounds {
     if connection == nil, now - lastAttempt >= Self.reconnectPause {
       lastAttempt = now
       connection = try? Connection(loop: loop, for: .sound)
+      // At once, before a session manager has put something else in the place of what is gone.
+      connection?.onNodeRemoved = { [weak self] _ in self?.hurry() }
       connection?.onLost = { [weak self] in self?.isConnectionLost = true }
       connection?.roundTrip { [weak self] in
         self?.isListed = true
-        self?.timer?.arm(after: .nanoseconds(1), every: Self.interval)
+        self?.hurry()
       }
     }
     guard connection == nil || isListed else { return }
     for capture in captures { capture.tick(now: now, connection: connection) }
   }
+
+  /// Looks again as soon as PipeWire's callback is over.
+  private func hurry() { timer?.arm(after: .nanoseconds(1), every: Self.interval) }
 
   private func describe(_ capture: SoundCapture) {
     outlet.send(
