@@ -43,6 +43,7 @@ let package = Package(
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd"),
     .systemLibrary(name: "CUV", pkgConfig: "libuv"),
     .systemLibrary(name: "CWebSockets", pkgConfig: "libwebsockets"),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl"),
     .systemLibrary(name: "CAVFormat", pkgConfig: "libavformat"),
     .systemLibrary(name: "COpus", pkgConfig: "opus"),
 
@@ -95,7 +96,7 @@ let package = Package(
       name: "HostRelay",
       dependencies: [
         "Wire", "Bitstream", "Posix", "Report", "CommandOptions", "CUV", "CWebSockets", "CAVFormat",
-        "CLinux",
+        "COpenSSL", "CLinux",
       ],
       resources: [
         .embedInCode("Web/Page/index.html"), .embedInCode("Web/Page/page.css"),

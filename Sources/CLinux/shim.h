@@ -23,6 +23,7 @@
 extern int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
 extern int pthread_setname_np(pthread_t thread, const char *name);
 extern int memfd_create(const char *name, unsigned int flags);
+extern int pipe2(int ends[2], int flags);
 extern const char *sigabbrev_np(int number);
 
 // The RLIMIT_ constants are of another type than setrlimit's parameter.
@@ -45,6 +46,11 @@ static inline int linux_capget(cap_user_header_t header, cap_user_data_t sets) {
 }
 static inline int linux_capset(cap_user_header_t header, cap_user_data_t sets) {
   return (int)syscall(SYS_capset, header, sets);
+}
+// Bytes that were written into a pipe and not read yet, or -1.
+static inline int linux_unread_bytes(int fd) {
+  int count = -1;
+  return ioctl(fd, FIONREAD, &count) == 0 ? count : -1;
 }
 // Tells the kernel that the processor reads and writes a dma-buf: `end` is 0 before, 1 after.
 static inline int linux_dma_buf_sync(int fd, int end) {

@@ -24,6 +24,7 @@ func runHostRelay(_ arguments: [String]) -> Int32 {
       return ExitCode.finished.rawValue
     }
     let options = try Options(values)
+    HiddenArguments.hide(["push", "viewer-key", "control-key"])
     Descriptors.bound()
     let passed: PassedSockets
     do { passed = try PassedSockets() } catch { throw UsageError("\(error)") }
@@ -60,6 +61,7 @@ private func manual(_ arguments: [String]) -> ManualPage? {
 
 private func runControl(_ arguments: [String]) throws(UsageError) -> Int32 {
   let values = try ControlClient.table.parse(arguments)
+  HiddenArguments.hide(["control-key"])
   if values.isOn("help") {
     print(ControlClient.table.help, terminator: "")
     return ExitCode.finished.rawValue

@@ -17,8 +17,15 @@ struct Options {
         "consumers", .value("ADDRESS:PORT"), "packets for programs", standard: "127.0.0.1:13580"),
       Option(
         "http", .value("ADDRESS:PORT"), "page, /live.ts and status", standard: "127.0.0.1:13581"),
+      Option("tls", .flag, "HTTPS, with a certificate made at the first start"),
+      Option("tls-certificate", .value("FILE"), "HTTPS, with this chain of PEM certificates"),
+      Option("tls-key", .value("FILE"), "the key of that certificate, PEM"),
       Option(
         "host", .value("NAME"), "a name that clients may call us by in HTTP", isRepeatable: true),
+      Option(
+        "push", .value("URL"), "send it there: rtmp, srt, rtp, hls:FILE ... (docs/outputs.md)",
+        isRepeatable: true),
+      Option("record", .value("FILE"), "record it: .mp4 or .mkv; never written over"),
       Option(
         "hold", .value("SECONDS"), "keep a broadcast without its agent; 0: for ever",
         standard: "30"),
@@ -32,7 +39,11 @@ struct Options {
   let spawnAgent: [String]?
   let consumers: SocketAddress
   let http: SocketAddress
+  /// nil: plain HTTP.
+  let tls: TLSChoice?
   let hosts: [String]
+  let pushes: [PushTarget]
+  let recording: RecordingShelf?
   /// nil: for ever.
   let hold: Duration?
   /// nil: the kept one.
@@ -53,13 +64,28 @@ struct Options {
     let address = "an address and port such as 127.0.0.1:13580"
     consumers = try values.value("consumers", address, SocketAddress.init(_:))
     http = try values.value("http", address, SocketAddress.init(_:))
+    tls = try Self.tls(values)
     hosts = values.all("host")
+    var pushes: [PushTarget] = []
+    for text in values.all("push") { pushes.append(try PushTarget(push: text)) }
+    self.pushes = pushes
+    recording = try values["record"].map { text throws(UsageError) in
+      try RecordingShelf(file: text, option: "--record")
+    }
     let seconds = try values.value("hold", "whole seconds", OptionFormat.seconds)
     hold = seconds == 0 ? nil : .seconds(seconds)
     viewerKey = try Self.key("viewer-key", values)
     controlKey = try Self.key("control-key", values)
     if let viewerKey, viewerKey == controlKey {
       throw UsageError("--control-key must not be the viewer key, which only watches")
+    }
+  }
+
+  private static func tls(_ values: OptionValues) throws(UsageError) -> TLSChoice? {
+    switch (values["tls-certificate"], values["tls-key"]) {
+    case (let certificate?, let key?): return .given(certificate: certificate, key: key)
+    case (nil, nil): return values.isOn("tls") ? .made : nil
+    default: throw UsageError("--tls-certificate and --tls-key go together")
     }
   }
 

@@ -11,7 +11,11 @@ final class Relay {
   private let loop: EventLoop
   private let broadcast: Broadcast
   private let consumers: ConsumerOutput
+  private let snapshots: Snapshots
   private let http: HTTPServer
+  private let pushes: Pushes
+  private let tls: TLSIdentity?
+  private let directory: RuntimeDirectory
   private let timer: LoopTimer
   private let notices: ServiceNotices
   private let began = Moment.now
@@ -31,11 +35,20 @@ final class Relay {
     _ options: Options, directory: RuntimeDirectory, passed: consuming PassedSockets,
     notices: ServiceNotices
   ) throws(RelayError) {
+    self.directory = directory
     self.notices = notices
+    do {
+      tls = try options.tls.map {
+        try TLSIdentity($0, for: options.http, hosts: options.hosts, directory: directory)
+      }
+    } catch { throw RelayError("\(error)", options.tls == .made ? .unavailable : .usage) }
     do {
       loop = try EventLoop()
       timer = try LoopTimer(on: loop)
       broadcast = try Broadcast(hold: options.hold)
+      pushes = Pushes(
+        to: options.pushes, recording: options.recording, of: broadcast, on: loop)
+      snapshots = try Snapshots(of: broadcast, on: loop)
       viewerKey =
         try options.viewerKey ?? AccessKey(LinkToken(file: directory.file("viewer-key")))
       controlKey =
@@ -50,7 +63,7 @@ final class Relay {
         viewerKey: viewerKey, loop: loop, identity: identity)
     } catch { throw RelayError(port: options.consumers, option: "--consumers", error) }
     do {
-      http = try HTTPServer(on: Self.open(options.http, "http", &passed), loop: loop)
+      http = try HTTPServer(on: Self.open(options.http, "http", &passed), tls: tls, loop: loop)
     } catch { throw RelayError(port: options.http, option: "--http", error) }
     if let socket = passed.rest.first { throw RelayError(unknown: socket) }
     do {
@@ -71,13 +84,16 @@ final class Relay {
   /// Runs until the broadcast is over for good; returns the exit code.
   func run() -> ExitCode {
     ingest?.start()
+    pushes.start(now: .now)
     notices.ready()
     for address in LocalAddresses.reaching(http.address) {
-      print("viewer address: http://\(address)/#key=\(viewerKey.text)")
+      print("viewer address: http\(tls == nil ? "" : "s")://\(address)/#key=\(viewerKey.text)")
     }
+    if let tls { print("certificate SHA-256: \(tls.certificate.fingerprint)") }
     print("consumers: \(consumers.address)")
     fflush(nil)
     // Cut short by a viewer that does not take its last words: the process's end is its end.
+    defer { try? TLSIdentity.publish(nil, port: http.address.port, in: directory) }
     guard loop.run() else { return exitCode ?? .finished }
     timer.close()
     _ = loop.run()
@@ -104,25 +120,29 @@ final class Relay {
     )
     self.ingest = ingest
     broadcast.tell = { [weak ingest] in ingest?.send($0) }
+    broadcast.isRepeating = { [weak ingest] in ingest?.isRepeating == true }
     broadcast.delivered = { [weak ingest] in ingest?.delivered(now: .now) }
     for stream in broadcast.streams {
       stream.audienceChanged = { [broadcast] in broadcast.tellAudience() }
     }
-    broadcast.container.finished = { [http, broadcast] in
+    broadcast.container.finished = { [http, broadcast, pushes] in
       http.finishReaders(of: broadcast.container.stream)
+      pushes.finishStream()
     }
     for output in [broadcast.fragments, broadcast.movie] {
       output.finished = { [http] in http.finishReaders(of: output.stream) }
     }
+    try TLSIdentity.publish(tls, port: http.address.port, in: directory)
     let site = Site(
       viewerKey: viewerKey, controlKey: controlKey,
-      names: HostNames(address: http.address, extra: options.hosts),
-      broadcast: broadcast, consumers: consumers.address,
+      names: HostNames(address: http.address, extra: options.hosts, speaksTLS: tls != nil),
+      speaksTLS: tls != nil, broadcast: broadcast, consumers: consumers.address,
       identity: { [broadcast] in Self.greeting(of: broadcast.session) },
       status: { [unowned self, ingest] in status(ingest) },
       control: ControlAPI(
         broadcast: broadcast, hasAgent: { [ingest] in ingest.agent != nil },
-        finish: { [weak self] in self?.finishBroadcast($0) }))
+        finish: { [weak self] in self?.finishBroadcast($0) }),
+      recordings: RecordingsAPI(pushes, on: loop), snapshots: snapshots)
     http.answer = { site.answer($0) }
     for number in [SIGINT, SIGTERM] {
       signals.append(
@@ -142,6 +162,7 @@ final class Relay {
     nextReaderTick = now + RelayLimits.readerTick
     consumers.tick(now: now)
     http.tick(now: now)
+    pushes.tick(now: now)
   }
 
   /// The loop turns, and how the broadcast stands.
@@ -157,7 +178,8 @@ final class Relay {
 
   private func status(_ ingest: Ingest) -> StatusDocument {
     StatusDocument(
-      broadcast: broadcast, ingest: ingest, consumers: consumers.ends, viewers: http.ends,
+      broadcast: broadcast, ingest: ingest, pushes: pushes, consumers: consumers.ends,
+      viewers: http.ends,
       uptime: .now - began, now: .now)
   }
 
@@ -182,9 +204,14 @@ final class Relay {
   private func close() {
     for signal in signals { signal.close() }
     consumers.close()
+    snapshots.close()
     http.close()
+    pushes.close()
     // What viewers have not read by then they will not read.
-    timer.start(after: Self.farewellTime) { [loop] in loop.stop() }
+    timer.start(after: Self.farewellTime) { [loop, pushes] in
+      pushes.kill()
+      loop.stop()
+    }
     timer.unreference()
   }
 

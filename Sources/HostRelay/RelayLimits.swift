@@ -53,6 +53,24 @@ enum RelayLimits {
   /// An agent that left no last words may have a unit that writes them down: it takes so long at most.
   static let lastWordsPatience = Duration.milliseconds(750)
 
+  /// Before the next try of a push, the last one for ever.
+  static let pushRetryDelays: [Duration] = [
+    .milliseconds(500), .seconds(1), .seconds(2), .seconds(4), .seconds(8),
+  ]
+  /// A push that was live for so long is sound: delays begin anew.
+  static let pushSoundAfter = Duration.seconds(10)
+  /// A push's `ffmpeg` that reads nothing for so long is killed. Opening an output takes seconds.
+  static let childStuckAfter = Duration.seconds(10)
+  /// Keyframes of a push: a server's new viewer, and a segment of HLS, begin at one.
+  static let pushKeyframeInterval = Duration.seconds(2)
+  /// Keyframes of a recording, for who seeks in it.
+  static let recordingKeyframeInterval = Duration.seconds(10)
+  /// How long the ticket for a recording serves, and how many there are at once.
+  static let ticketTime = Duration.seconds(3600)
+  static let tickets = 64
+  /// Bytes of a recording that are read at once.
+  static let recordingPiece = 256 << 10
+
   /// Connections that the kernel holds for a port until they are accepted: as many as may come.
   static let backlog: Int32 = 1_000
   /// Connections of one port that have not greeted, or not asked yet.
@@ -68,6 +86,9 @@ enum RelayLimits {
   /// Descriptors that no viewer gets: the link, a start of an agent (a pipe), last words, and
   /// questions to the kernel.
   static let reservedDescriptors: Int32 = 8
+  /// What a still picture may take to be made, and how long it may be: 4K, and not compressed at all.
+  static let snapshotTime = Duration.seconds(5)
+  static let snapshotBytes = 40 << 20
   /// What comes with a request that controls.
   static let requestBody = 4 << 10
   /// Bits a second that may be asked of an agent.

@@ -7,6 +7,7 @@ final class Broadcast {
   let directory: TestDirectory
   let environment: [String: String]
   let ports: Ports
+  private let scheme: String
   private(set) var relay: ProcessRun
   private let relayOptions: [String]
   private var relayCount = 1
@@ -18,14 +19,15 @@ final class Broadcast {
   }
 
   /// With a desktop the portal gives the picture, without one the agent makes a pattern. `driver` is what
-  /// the software driver finds in its environment.
+  /// the software driver finds in its environment. `anywhere`: HTTP is there for other machines too.
   init(
     in directory: TestDirectory, desktop: DesktopSession? = nil, agent: [String] = [],
-    relay: [String] = [], driver: [String: String] = [:]
+    relay: [String] = [], driver: [String: String] = [:], anywhere: Bool = false
   ) throws {
     self.directory = directory
-    environment = (desktop?.environment ?? ["XDG_RUNTIME_DIR": directory.path])
+    environment = (desktop?.environment ?? RelayRun.environment(of: directory))
       .merging(driver) { $1 }
+    scheme = relay.contains("--tls") ? "https" : "http"
     ports = Ports()
     let source = desktop == nil ? ["--source", "pattern"] : []
     let words = [program("capture-agent"), "--listen", "127.0.0.1:\(ports.agent)"]
@@ -33,7 +35,7 @@ final class Broadcast {
     relayOptions =
       [
         "--agent", "127.0.0.1:\(ports.agent)", "--consumers", "127.0.0.1:\(ports.consumers)",
-        "--http", "127.0.0.1:\(ports.http)", "--spawn-agent", command,
+        "--http", "\(anywhere ? "0.0.0.0" : "127.0.0.1"):\(ports.http)", "--spawn-agent", command,
       ] + relay
     self.relay = try ProcessRun(
       program("host-relay"), relayOptions, name: "relay1", environment: environment, in: directory)
@@ -54,13 +56,23 @@ final class Broadcast {
   func control(_ words: String...) throws {
     let run = try ProcessRun.run(
       program("host-relay"), ["ctl"] + words + ["--http", "127.0.0.1:\(ports.http)"],
-      name: "ctl", in: directory)
+      name: "ctl", environment: environment, in: directory)
     guard run.exitCode == 0 else { throw ProcessFailure(description: run.errors + run.output) }
   }
 
   /// Where programs read.
   var consumers: SocketAddress { SocketAddress(bytes: [127, 0, 0, 1], port: ports.consumers) }
-  var page: String { "http://127.0.0.1:\(ports.http)" }
+  var page: String { "\(scheme)://127.0.0.1:\(ports.http)" }
+  /// The page as it is called from elsewhere, with the viewer key.
+  func page(at host: String) throws -> String {
+    guard let key = relay.output.split(separator: "\n").first?.split(separator: "#").last else {
+      throw ProcessFailure(description: "no viewer address: \(relay.output)")
+    }
+    return "\(scheme)://\(host):\(ports.http)/#\(key)"
+  }
+
+  /// What `--tls` has made, with its key.
+  var certificate: String { "\(environment["XDG_STATE_HOME"] ?? "")/porthole/tls.pem" }
   var liveTS: String { "\(page)/live.ts" }
 
   /// Another relay in the place of one that has ended.
@@ -73,7 +85,8 @@ final class Broadcast {
 
   /// `/api/v1/status`, or nil while nobody answers.
   var status: Status? {
-    let words = ["-s", "--max-time", "2", "\(page)/api/v1/status"]
+    let trust = scheme == "https" ? ["--cacert", certificate] : []
+    let words = ["-s", "--max-time", "2", "\(page)/api/v1/status"] + trust
     guard let run = try? ProcessRun.run("curl", words, in: directory), run.exitCode == 0,
       let json = try? JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any]
     else { return nil }

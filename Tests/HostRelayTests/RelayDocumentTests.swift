@@ -42,6 +42,7 @@ import Wire
       "| consumers | \(limits.consumers) a port |", "has \(limits.reservedPlaces) places more",
       "| not yet heard | \(limits.ungreeted) a port, \(limits.ungreetedOfAddress) an address off"
         + " loopback, \(seconds(WireLimits.greetingTime)) s each |",
+      "| a still picture | \(seconds(limits.snapshotTime)) s, \(limits.snapshotBytes) bytes |",
       "| backlog | \(limits.backlog) connections |",
       "from \(limits.bitrates.lowerBound) to \(limits.bitrates.upperBound) |",
       "at most \(limits.requestBody) bytes.",

@@ -6,6 +6,8 @@ package struct RelayRun {
   package let process: ProcessRun
   package let consumers: SocketAddress
   package let http: SocketAddress
+  /// `http`, or `https` with `--tls`.
+  package let scheme: String
   package let viewerKey: String
   /// As printed, the first of them with `http`.
   package let viewerAddresses: [String]
@@ -15,13 +17,15 @@ package struct RelayRun {
   /// Starts `program` with `arguments` and waits for its ready lines.
   package init(
     _ arguments: [String], in directory: TestDirectory, name: String = "relay",
-    program: String = debugProgram, descriptors: Int? = nil
+    program: String = debugProgram, descriptors: Int? = nil, fileBytes: Int? = nil,
+    environment: [String: String] = [:]
   ) throws {
     self.directory = directory
     self.program = program
     let run = try Self.start(
       ["--consumers", "127.0.0.1:0", "--http", "127.0.0.1:0"] + arguments, in: directory,
-      name: name, program: program, descriptors: descriptors)
+      name: name, program: program, descriptors: descriptors, fileBytes: fileBytes,
+      environment: environment)
     process = run
     let lines = try waitUntil("the relay's ready lines") { () -> [Substring]? in
       let lines = run.output.split(separator: "\n")
@@ -29,26 +33,41 @@ package struct RelayRun {
       if run.exitCode != nil { throw ProcessFailure(description: run.errors) }
       return nil
     }
-    viewerAddresses = lines.dropLast().map { String($0.dropFirst("viewer address: ".count)) }
-    let parts = lines[0].dropFirst("viewer address: http://".count).split(separator: "/")
-    guard let http = SocketAddress(String(parts[0])),
+    viewerAddresses = lines.filter { $0.hasPrefix("viewer address: ") }
+      .map { String($0.dropFirst("viewer address: ".count)) }
+    let parts = (viewerAddresses.first ?? "").split(separator: "/")
+    guard parts.count == 3, let http = SocketAddress(String(parts[1])),
       let consumers = lines.last.flatMap({ SocketAddress(String($0.dropFirst(11))) })
     else { throw ProcessFailure(description: "unreadable: \(lines)") }
     self.http = http
     self.consumers = consumers
-    viewerKey = String(parts[1].dropFirst("#key=".count))
+    scheme = String(parts[0].dropLast())
+    viewerKey = String(parts[2].dropFirst("#key=".count))
   }
 
-  /// Starts it without waiting for anything; with no more than so many `descriptors`, if given.
+  /// Starts it without waiting for anything; with no more than so many `descriptors`, and bytes of a
+  /// file, if given.
   package static func start(
     _ arguments: [String], in directory: TestDirectory, name: String = "relay",
-    program: String = debugProgram, descriptors: Int? = nil
+    program: String = debugProgram, descriptors: Int? = nil, fileBytes: Int? = nil,
+    environment: [String: String] = [:]
   ) throws -> ProcessRun {
     var words = [program] + arguments
+    if let fileBytes { words = ["prlimit", "--fsize=\(fileBytes)"] + words }
     if let descriptors { words = ["prlimit", "--nofile=\(descriptors)"] + words }
     return try ProcessRun(
       words[0], Array(words.dropFirst()), name: name,
-      environment: ["XDG_RUNTIME_DIR": directory.path], in: directory)
+      environment: Self.environment(of: directory).merging(environment) { $1 }, in: directory)
+  }
+
+  /// What a program finds in `directory` and nowhere else.
+  package static func environment(of directory: TestDirectory) -> [String: String] {
+    ["XDG_RUNTIME_DIR": directory.path, "XDG_STATE_HOME": directory.file("state")]
+  }
+
+  /// The certificate that `--tls` makes there, with its key.
+  package static func certificate(in directory: TestDirectory) -> String {
+    directory.file("state/porthole/tls.pem")
   }
 
   /// The token that relay and agent share in `directory`.
@@ -60,7 +79,10 @@ package struct RelayRun {
   /// Runs curl on `path`; returns the body, and the status in the last line.
   package func get(_ path: String, _ options: [String] = []) throws -> String {
     try ProcessRun.run(
-      "curl", ["-s", "-w", "\n%{http_code}", "http://\(http)\(path)"] + options, in: directory
+      "curl",
+      ["-s", "-w", "\n%{http_code}", "\(scheme)://\(http)\(path)"]
+        + (scheme == "https" ? ["--cacert", Self.certificate(in: directory)] : []) + options,
+      in: directory
     ).output
   }
 

@@ -19,7 +19,7 @@ struct RestoreToken {
   /// Puts a token in the place of the old one, whole or not at all; folders that are missing are
   /// made for the owner alone.
   func save(_ token: String) throws(PosixError) {
-    try makeFolders()
+    try StateDirectory.makeFolders(to: path)
     let unfinished = "\(path).\(getpid())"
     do throws(PosixError) {
       let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW
@@ -39,24 +39,12 @@ struct RestoreToken {
 
   /// Forgets it; the next start asks.
   func remove() { unsafe unlink(path) }
-
-  private func makeFolders() throws(PosixError) {
-    var folder = ""
-    for part in path.split(separator: "/").dropLast() {
-      folder += (path.hasPrefix("/") || !folder.isEmpty ? "/" : "") + part
-      if unsafe mkdir(folder, 0o700) != 0, errno != EEXIST { throw PosixError("mkdir \(folder)") }
-    }
-  }
 }
 
 extension RestoreToken {
   /// `restore-token` in porthole's folder of `$XDG_STATE_HOME`, or of `~/.local/state`; nil when the
   /// user has no home.
   static func standard() -> RestoreToken? {
-    if let state = Environment.value(of: "XDG_STATE_HOME"), state.hasPrefix("/") {
-      return RestoreToken(path: "\(state)/porthole/restore-token")
-    }
-    guard let home = Environment.value(of: "HOME"), home.hasPrefix("/") else { return nil }
-    return RestoreToken(path: "\(home)/.local/state/porthole/restore-token")
+    StateDirectory.file("restore-token").map(RestoreToken.init(path:))
   }
 }

@@ -8,18 +8,18 @@ struct ChildEnd: Equatable, Sendable {
 }
 
 /// A child in a session of its own: it outlives this process and takes no terminal signals.
-///
-/// Its standard output and error are ours; its input is empty.
 final class ChildProcess: LoopHandle {
   private var ended: ((ChildEnd) -> Void)?
 
-  /// Starts `words[0]`, looked up in PATH, with `words` as its arguments.
-  init(_ words: [String], on loop: EventLoop, ended: @escaping (ChildEnd) -> Void)
-    throws(UVError)
-  {
+  /// Starts `words[0]`, looked up in PATH, with `words` as its arguments. `descriptors` are those of
+  /// ours that the child has as 0, 1, 2 and so on, and no others; nil: an empty one.
+  init(
+    _ words: [String], descriptors: [Int32?] = [nil, STDOUT_FILENO, STDERR_FILENO],
+    on loop: EventLoop, ended: @escaping (ChildEnd) -> Void
+  ) throws(UVError) {
     self.ended = ended
     super.init(UV_PROCESS)
-    let status = unsafe spawn(words, loop: loop.raw, process: raw())
+    let status = unsafe spawn(words, descriptors, loop: loop.raw, process: raw())
     // After a failed uv_spawn the handle is initialised all the same and must be closed.
     adopt()
     if status < 0 {
@@ -47,18 +47,18 @@ final class ChildProcess: LoopHandle {
 }
 
 private func spawn(
-  _ words: [String], loop: UnsafeMutablePointer<uv_loop_t>,
+  _ words: [String], _ descriptors: [Int32?], loop: UnsafeMutablePointer<uv_loop_t>,
   process: UnsafeMutablePointer<uv_process_t>
 ) -> Int32 {
   var arguments: [UnsafeMutablePointer<CChar>?] = unsafe words.map { unsafe strdup($0) }
   unsafe arguments.append(nil)
   defer { for index in unsafe arguments.indices { unsafe free(arguments[index]) } }
 
-  var standard = unsafe [uv_stdio_container_t](repeating: uv_stdio_container_t(), count: 3)
-  unsafe standard[0].flags = UV_IGNORE
-  for descriptor in 1...2 {
-    unsafe standard[descriptor].flags = UV_INHERIT_FD
-    unsafe standard[descriptor].data.fd = Int32(descriptor)
+  var given = unsafe [uv_stdio_container_t](
+    repeating: uv_stdio_container_t(), count: descriptors.count)
+  for (number, descriptor) in descriptors.enumerated() {
+    unsafe given[number].flags = descriptor == nil ? UV_IGNORE : UV_INHERIT_FD
+    if let descriptor { unsafe given[number].data.fd = descriptor }
   }
   var options = unsafe uv_process_options_t()
   unsafe options.flags = UV_PROCESS_DETACHED.rawValue
@@ -67,11 +67,11 @@ private func spawn(
       .exited(ChildEnd(code: Int32(truncatingIfNeeded: code), signal: signal))
   }
   return unsafe arguments.withUnsafeMutableBufferPointer { arguments in
-    unsafe standard.withUnsafeMutableBufferPointer { standard in
+    unsafe given.withUnsafeMutableBufferPointer { given in
       unsafe options.file = UnsafePointer(arguments[0])
       unsafe options.args = arguments.baseAddress
-      unsafe options.stdio_count = 3
-      unsafe options.stdio = standard.baseAddress
+      unsafe options.stdio_count = Int32(given.count)
+      unsafe options.stdio = given.baseAddress
       return unsafe uv_spawn(loop, process, &options)
     }
   }

@@ -7,6 +7,7 @@ struct KeyframeRequests {
     case behind
     case consumer
     case control
+    case push
     case resume
   }
 

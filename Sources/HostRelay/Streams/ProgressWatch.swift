@@ -5,10 +5,14 @@ import Posix
 struct ProgressWatch {
   private var taken: Int64 = 0
   private var since: Moment
+  private let limit: Duration
 
-  init(now: Moment) { since = now }
+  init(now: Moment, limit: Duration = RelayLimits.stuckAfter) {
+    since = now
+    self.limit = limit
+  }
 
-  /// True once something waited for `stuckAfter` and the peer took no byte; `taken` counts from the
+  /// True once something waited for `limit` and the peer took no byte; `taken` counts from the
   /// connection's beginning.
   mutating func isStuck(taken: Int64, hasWaiting: Bool, now: Moment) -> Bool {
     if !hasWaiting || taken > self.taken {
@@ -16,7 +20,7 @@ struct ProgressWatch {
       since = now
       return false
     }
-    return now - since >= RelayLimits.stuckAfter
+    return now - since >= limit
   }
 }
 

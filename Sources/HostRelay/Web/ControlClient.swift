@@ -15,6 +15,9 @@ struct ControlClient {
       Option(
         "http", .value("ADDRESS:PORT"), "where the relay answers", standard: "127.0.0.1:13581"),
       Option("control-key", .value("KEY"), "needed unless the relay runs as this user here"),
+      Option(
+        "tls-certificate", .value("FILE"),
+        "the certificate of a relay elsewhere that speaks TLS; one here has left its own"),
     ])
 
   static let exitCodes: [(ExitCode, String)] = [
@@ -25,6 +28,8 @@ struct ControlClient {
 
   private let address: SocketAddress
   private let key: AccessKey?
+  /// The file with the one certificate that is trusted; nil: plain HTTP.
+  private let certificate: String?
   private let request: (method: String, path: String, body: JSONText?)
 
   init(_ values: OptionValues) throws(UsageError) {
@@ -33,6 +38,7 @@ struct ControlClient {
     key =
       values["control-key"] == nil
       ? nil : try values.value("control-key", AccessKey.form, AccessKey.init(_:))
+    certificate = values["tls-certificate"] ?? Self.certificateHere(address)
     request = try Self.request(values.words)
   }
 
@@ -80,7 +86,18 @@ struct ControlClient {
     }
   }
 
-  private func exchange() throws(PosixError) -> (status: Int, text: String) {
+  /// What the relay of this user that listens there has left; nil when it speaks no TLS.
+  private static func certificateHere(_ address: SocketAddress) -> String? {
+    let wildcard = SocketAddress(
+      bytes: [UInt8](repeating: 0, count: address.bytes.count), port: address.port)
+    guard address.isLoopback || LocalAddresses.reaching(wildcard).contains(address),
+      let directory = try? RuntimeDirectory()
+    else { return nil }
+    let file = TLSIdentity.published(port: address.port, in: directory)
+    return unsafe access(file, R_OK) == 0 ? file : nil
+  }
+
+  private func exchange() throws -> (status: Int, text: String) {
     let socket = try TCPSocket.connect(to: address, timeout: .seconds(5))
     let body = request.body?.encoded ?? ""
     var head = "\(request.method) \(ControlAPI.prefix)\(request.path) HTTP/1.1\r\n"
@@ -89,8 +106,17 @@ struct ControlClient {
     if request.body != nil {
       head += "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"
     }
-    try TCPSocket.send(Array((head + "\r\n" + body).utf8), to: socket.raw)
-    let answer = String(decoding: try TCPSocket.receiveAll(from: socket.raw), as: UTF8.self)
+    let bytes = Array((head + "\r\n" + body).utf8)
+    let received: [UInt8]
+    if let certificate {
+      let connection = try PinnedConnection(socket, to: Certificate(file: certificate))
+      try connection.send(bytes)
+      received = connection.receiveAll()
+    } else {
+      try TCPSocket.send(bytes, to: socket.raw)
+      received = try TCPSocket.receiveAll(from: socket.raw)
+    }
+    let answer = String(decoding: received, as: UTF8.self)
     let words = answer.split(separator: " ", maxSplits: 2)
     guard words.count == 3, words[0].hasPrefix("HTTP/"), let status = Int(words[1]) else {
       throw PosixError("its answer is no HTTP", code: EPROTO)

@@ -1,13 +1,14 @@
 import CWebSockets
 import Glibc
 
-/// One connection of the page server: one request, and its answer; or a WebSocket.
+/// One connection of the page server: one request, and its answer; or a WebSocket, or a stream.
 ///
 /// libwebsockets owns the socket (`wsi`); the server forgets this object when that is destroyed.
 @safe final class HTTPConnection {
   private(set) weak var server: PageServer?
 
   private let visitor: Visitor
+  private let isSecure: Bool
   private var document: SharedBytes?
   private var wsi: OpaquePointer?
   /// What a WebSocket that was granted will carry.
@@ -16,9 +17,13 @@ import Glibc
   private var pending: HTTPRequest?
   private var isAnswered = false
   private(set) var viewer: SocketViewer?
+  private(set) var body: LiveBody?
+  private var file: FileBody?
+  var isViewer: Bool { viewer != nil || body != nil }
 
-  init(visitor: Visitor, server: PageServer) {
+  init(visitor: Visitor, isSecure: Bool, server: PageServer) {
     self.visitor = visitor
+    self.isSecure = isSecure
     self.server = server
   }
 
@@ -27,7 +32,8 @@ import Glibc
 
   /// Answers the request that lws holds. Returns false to close the connection.
   func take(_ wsi: OpaquePointer, path: String) -> Bool {
-    let request = unsafe HTTPRequest(wsi, path: path, visitor: visitor)
+    var request = unsafe HTTPRequest(wsi, path: path, visitor: visitor)
+    request.isSecure = isSecure
     if request.method == "POST", unsafe request.hasBody(wsi) {
       pending = request
       return true
@@ -39,6 +45,7 @@ import Glibc
   func upgrade(_ wsi: OpaquePointer, to name: String?) -> Int32 {
     var request = unsafe HTTPRequest(wsi, path: pathText(wsi), visitor: visitor)
     request.isUpgrade = true
+    request.isSecure = isSecure
     switch server?.answer?(request) {
     case .socket(let feed) where name == "websocket":
       self.feed = feed
@@ -60,10 +67,19 @@ import Glibc
     self.feed = nil
   }
 
+  /// Heartbeats and deadlines.
+  func tick(now: Moment) {
+    viewer?.tick(now: now)
+    body?.tick(now: now)
+  }
+
   /// lws destroys the connection.
   func gone() {
     viewer?.gone()
     viewer = nil
+    body?.gone()
+    body = nil
+    unsafe wsi = nil
   }
 
   /// A piece of a body. Returns false to close the connection.
@@ -84,23 +100,55 @@ import Glibc
   }
 
   private func give(_ wsi: OpaquePointer, _ request: HTTPRequest) -> Bool {
-    server?.asked(self)
+    guard let server, let answer = server.answer?(request) else { return false }
+    server.asked(self)
+    return unsafe give(wsi, request, answer)
+  }
+
+  private func give(_ wsi: OpaquePointer, _ request: HTTPRequest, _ given: HTTPAnswer) -> Bool {
     let answer: HTTPDocument
-    switch server?.answer?(request) {
+    switch given {
     case .document(let document): answer = document
-    // A stream is asked for by its plain path, and then never comes here.
-    case .stream: answer = .line(400, "ask for \(request.path) by its path alone")
+    case .later(let ask):
+      unsafe lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0)
+      ask { [weak self] answer in
+        guard let self, let wsi = unsafe self.wsi else { return }
+        if unsafe !give(wsi, request, answer) { cut() }
+      }
+      return true
+    case .stream(let type, let source): return unsafe begin(source, type, wsi, request)
     case .socket: answer = .line(426, "\(request.path) is a WebSocket")
-    case nil: return false
+    }
+    if let part = answer.file {
+      let isHead = request.method == "HEAD" || part.range.isEmpty
+      if !isHead, let server { file = FileBody(part, on: server.loop) }
+      document = SharedBytes([])
+      return unsafe writeHead(wsi, of: answer, length: UInt64(part.range.count))
     }
     document = request.method == "HEAD" ? SharedBytes([]) : SharedBytes(answer.bytes)
-    return unsafe writeHead(
-      wsi, status: answer.status, type: answer.type, length: UInt64(answer.bytes.count))
+    return unsafe writeHead(wsi, of: answer, length: UInt64(answer.bytes.count))
+  }
+
+  private func begin(
+    _ source: Stream, _ type: String, _ wsi: OpaquePointer, _ request: HTTPRequest
+  ) -> Bool {
+    guard let server, unsafe writeHead(wsi, of: HTTPDocument(type: type, ""), length: nil) else {
+      return false
+    }
+    isAnswered = request.method == "HEAD"
+    guard !isAnswered else { return true }
+    unsafe lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0)
+    let name = server.nextName()
+    body = unsafe LiveBody(source, name: name, wsi: wsi, now: .now)
+    body?.ended = { [weak server] in server?.ended?($0, name) }
+    return true
   }
 
   /// The socket takes bytes: the answer goes out, and when it is out the connection ends, so that a
   /// request for a stream always stands first in its own. Returns false to close.
   func write(_ wsi: OpaquePointer) -> Bool {
+    if let body { return body.write() }
+    if let file { return unsafe write(file, wsi) }
     guard let document else { return !isAnswered }
     self.document = nil
     isAnswered = true
@@ -108,6 +156,26 @@ import Glibc
     unsafe lws_callback_on_writable(wsi)
     return true
   }
+
+  /// Sends the next piece of a file; a client that takes none for long is cut by lws.
+  private func write(_ body: FileBody, _ wsi: OpaquePointer) -> Bool {
+    unsafe lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, Self.pieceSeconds)
+    let piece = body.take { [weak self] isThere in
+      guard let self, let wsi = unsafe self.wsi else { return }
+      if isThere { unsafe lws_callback_on_writable(wsi) } else { cut() }
+    }
+    guard let piece else { return true }
+    let isLast = body.isOver
+    if isLast { (file, document, isAnswered) = (nil, nil, true) }
+    guard unsafe send(piece, wsi, isLast ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) else {
+      return false
+    }
+    unsafe lws_callback_on_writable(wsi)
+    return true
+  }
+
+  /// How long a piece of a file may take.
+  private static let pieceSeconds: Int32 = 30
 
   /// Closes without a word: lws reads the end. A timeout of lws would begin anew with each byte.
   func cut() {
@@ -121,9 +189,10 @@ import Glibc
       wsi, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count, how) >= 0
   }
 
-  private func writeHead(_ wsi: OpaquePointer, status: UInt32, type: String, length: UInt64)
-    -> Bool
-  {
+  /// `length` nil: until the connection closes, which lws then says itself.
+  private func writeHead(
+    _ wsi: OpaquePointer, of document: HTTPDocument, length: UInt64?
+  ) -> Bool {
     var head = [UInt8](repeating: 0, count: 1024)
     return unsafe head.withUnsafeMutableBufferPointer { head in
       guard let base = head.baseAddress else { return false }
@@ -132,9 +201,10 @@ import Glibc
       var position: UnsafeMutablePointer<UInt8>? = unsafe start
       guard
         unsafe lws_add_http_common_headers(
-          wsi, status, type, length, &position, end) == 0
+          wsi, document.status, document.type, length ?? .max, &position, end) == 0
       else { return false }
-      for (name, value) in HTTPDocument.commonFields + [("connection", "close")] {
+      let closing = length == nil ? [] : [("connection", "close")]
+      for (name, value) in document.fields + closing {
         let value = Array(value.utf8)
         let result = unsafe lws_add_http_header_by_name(
           wsi, name + ":", value, Int32(value.count), &position, end)
@@ -174,11 +244,9 @@ extension HTTPRequest {
         unsafe lws_hdr_copy(wsi, $0, $1, WSI_TOKEN_HTTP_AUTHORIZATION)
       })
     var held = [CChar](repeating: 0, count: 8)
-    let key = unsafe headerText(128) { buffer, count in
-      guard let value = unsafe lws_get_urlarg_by_name(wsi, "key=", buffer, count) else { return 0 }
-      return Int32(unsafe strlen(value))
-    }
-    self.key = Array((key.hasPrefix("key=") ? String(key.dropFirst(4)) : key).utf8)
+    key = unsafe argument("key=", of: wsi)
+    ticket = unsafe argument("ticket=", of: wsi)
+    range = unsafe headerText(128) { unsafe lws_hdr_copy(wsi, $0, $1, WSI_TOKEN_HTTP_RANGE) }
     isHeld = unsafe lws_get_urlarg_by_name(wsi, "hold=", &held, Int32(held.count)) != nil
   }
 }
@@ -191,6 +259,15 @@ extension HTTPRequest {
     }
     return !length.isEmpty && length != "0"
   }
+}
+
+/// What the query says behind `name`.
+private func argument(_ name: String, of wsi: OpaquePointer) -> [UInt8] {
+  let text = unsafe headerText(128) { buffer, count in
+    guard let value = unsafe lws_get_urlarg_by_name(wsi, name, buffer, count) else { return 0 }
+    return Int32(unsafe strlen(value))
+  }
+  return Array((text.hasPrefix(name) ? String(text.dropFirst(name.count)) : text).utf8)
 }
 
 private func pathText(_ wsi: OpaquePointer) -> String {

@@ -13,6 +13,12 @@ struct HTTPRequest {
   /// What `Authorization: Bearer` says.
   let bearer: [UInt8]
   let visitor: Visitor
+  /// Whether it came by TLS.
+  var isSecure = false
+  /// The query's `ticket`.
+  var ticket: [UInt8] = []
+  /// What `Range` says.
+  var range = ""
   /// What came with a POST.
   var body: [UInt8] = []
   /// Whether a WebSocket is asked for.
@@ -33,6 +39,8 @@ extension HTTPRequest {
 /// What the relay answers.
 enum HTTPAnswer {
   case document(HTTPDocument)
+  /// The answer comes with a call of what is passed, on the loop.
+  case later((@escaping (HTTPAnswer) -> Void) -> Void)
   /// Packets without end; the connection closes behind them.
   case stream(type: String, Stream)
   /// A WebSocket.
@@ -44,6 +52,10 @@ struct HTTPDocument {
   let status: UInt32
   let type: String
   let bytes: [UInt8]
+  /// Where to ask instead.
+  var location: String?
+  /// What comes instead of `bytes`.
+  var file: FilePart?
 
   init(status: UInt32 = 200, type: String, _ text: String) {
     self.status = status
@@ -65,10 +77,15 @@ struct HTTPDocument {
     (
       "content-security-policy",
       "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
-        + " media-src blob:; img-src 'self'; base-uri 'none'; form-action 'none';"
+        + " media-src 'self' blob:; img-src 'self'; base-uri 'none'; form-action 'none';"
         + " frame-ancestors 'none'"
     ),
   ]
+
+  /// On this one.
+  var fields: [(name: String, value: String)] {
+    Self.commonFields + (location.map { [("location", $0)] } ?? []) + (file?.fields ?? [])
+  }
 
   /// One line for people.
   static func line(_ status: UInt32, _ text: String) -> HTTPDocument {

@@ -3,7 +3,7 @@ import Report
 
 /// The HTTP port. It looks at the first bytes of each connection without taking them: a player's
 /// request is answered here, straight from the stream's buffers; anything else goes on, untouched, to
-/// libwebsockets.
+/// libwebsockets, and so does all that comes by TLS.
 final class HTTPServer {
   /// Answers a request; called on the loop.
   var answer: ((HTTPRequest) -> HTTPAnswer)? {
@@ -13,6 +13,7 @@ final class HTTPServer {
   var address: SocketAddress { listener.address }
 
   private let loop: EventLoop
+  private let speaksTLS: Bool
   private let listener: Listener
   private let pages: PageServer
   private let closer: LoopTimer
@@ -23,10 +24,11 @@ final class HTTPServer {
   private var refusals = RepeatedError("viewers")
 
   /// Throws when libwebsockets cannot run on libuv's loop.
-  init(on socket: consuming OwnedFD, loop: EventLoop) throws {
+  init(on socket: consuming OwnedFD, tls: TLSIdentity?, loop: EventLoop) throws {
     self.loop = loop
+    speaksTLS = tls != nil
     listener = try Listener(socket, loop: loop)
-    pages = try PageServer(on: loop)
+    pages = try PageServer(on: loop, tls: tls)
     closer = try LoopTimer(on: loop)
     listener.accepted = { [weak self] in self?.accept($0) }
     pages.asked = { [weak self] in self?.leaveAntechamber($0) }
@@ -45,6 +47,7 @@ final class HTTPServer {
   /// Ends a stream for everyone once what waits for it is sent.
   func finishReaders(of stream: Stream) {
     for viewer in viewers.values where viewer.source === stream { viewer.finishStream() }
+    pages.finishReaders(of: stream)
   }
 
   /// Begins to close; the loop must run until it is empty before `destroy`.
@@ -74,7 +77,8 @@ final class HTTPServer {
     do {
       try TCPSocket.tune(
         socket.raw, silence: RelayLimits.userTimeout, unsent: RelayLimits.notSentBytes)
-      let newcomer = try Newcomer(socket, from: peer, visitor: visitor, loop: loop)
+      let newcomer = try Newcomer(
+        socket, from: peer, visitor: visitor, speaksTLS: speaksTLS, loop: loop)
       newcomers[ObjectIdentifier(newcomer)] = newcomer
       antechamber.enter(ObjectIdentifier(newcomer), from: peer, now: .now)
       newcomer.readable = { [weak self, weak newcomer] in
@@ -91,17 +95,22 @@ final class HTTPServer {
     case .unknown: break
     case .gone:
       _ = take(newcomer)
-    case .other:
-      guard let socket = take(newcomer) else { return }
-      if let identifier = pages.adopt(socket, visitor: newcomer.visitor) {
-        antechamber.enter(identifier, from: newcomer.peer, now: .now)
-      }
+    case .other: passOn(newcomer, isSecure: false)
+    case .secure: passOn(newcomer, isSecure: true)
     case .foreign:
       guard let socket = take(newcomer) else { return }
       serve(socket, .document(.line(405, "GET, HEAD and POST are known here")))
     case .live(let head):
       guard let socket = take(newcomer) else { return }
       serve(socket, answer(to: head, from: newcomer.visitor), isHead: head?.method == "HEAD")
+    }
+  }
+
+  /// To libwebsockets; it must still ask for something in time.
+  private func passOn(_ newcomer: Newcomer, isSecure: Bool) {
+    guard let socket = take(newcomer) else { return }
+    if let identifier = pages.adopt(socket, visitor: newcomer.visitor, isSecure: isSecure) {
+      antechamber.enter(identifier, from: newcomer.peer, now: .now)
     }
   }
 

@@ -24,14 +24,15 @@ final class LiveConnection {
 
   /// Sends the answer; a stream is joined behind its head.
   func give(_ answer: HTTPAnswer, isHead: Bool) {
-    stream.ended = { [weak self] in self?.end($0 == .closed ? .left : .lost("\($0)")) }
+    stream.ended = { [weak self] in self?.end($0.isDeparture ? .left : .lost("\($0)")) }
     stream.startReading()
     switch answer {
     case .document(let document):
       let head = document.head(length: document.bytes.count)
       pump.send(SharedBytes(head + (isHead ? [] : document.bytes)))
       endWhenSent()
-    case .socket: endWhenSent()
+    // None of these paths comes here.
+    case .socket, .later: endWhenSent()
     case .stream(let type, let source):
       pump.send(SharedBytes(HTTPDocument(status: 200, type: type, "").head(length: nil)))
       guard !isHead else { return endWhenSent() }
@@ -84,7 +85,7 @@ extension HTTPDocument {
   fileprivate func head(length: Int?) -> [UInt8] {
     var lines = ["HTTP/1.1 \(status) \(status == 200 ? "OK" : "Refused")", "content-type: \(type)"]
     if let length { lines.append("content-length: \(length)") }
-    lines += Self.commonFields.map { "\($0): \($1)" }
+    lines += fields.map { "\($0): \($1)" }
     return Array((lines + ["connection: close", "", ""]).joined(separator: "\r\n").utf8)
   }
 }

@@ -5,8 +5,30 @@ struct MetricsDocument {
   static let type = "text/plain; version=0.0.4; charset=utf-8"
 
   let broadcast: Broadcast
+  let pushes: Pushes
   let deaths: Int
   let isAgentThere: Bool
+
+  /// Of each push, whose name is the label.
+  private static let pushFigures: [(name: String, isCount: Bool, value: @Sendable (Push) -> Int)] =
+    [
+      ("live", false, { $0.state == .live ? 1 : 0 }),
+      ("restarts_total", true, { $0.restarts }),
+      ("bytes_total", true, { $0.byteCount }),
+    ]
+
+  /// A label's value: backslash, quotation mark and line break are escaped.
+  private static func quoted(_ text: String) -> String {
+    var result = "\""
+    for character in text {
+      switch character {
+      case "\\", "\"": result += "\\\(character)"
+      case "\n": result += "\\n"
+      default: result.append(character)
+      }
+    }
+    return result + "\""
+  }
 
   var text: String {
     var lines: [String] = []
@@ -26,6 +48,18 @@ struct MetricsDocument {
       for figure in AgentFigures.Figure.allCases {
         put("agent_\(figure.name)", Int(clamping: figures[figure]), isCount: figure.isCount)
       }
+    }
+    for (name, isCount, value) in Self.pushFigures {
+      let name = "porthole_push_\(name)"
+      guard !pushes.pushes.isEmpty else { break }
+      lines.append("# TYPE \(name) \(isCount ? "counter" : "gauge")")
+      for push in pushes.pushes {
+        lines.append("\(name){push=\(Self.quoted(push.target.name))} \(value(push))")
+      }
+    }
+    if let recording = pushes.recording {
+      put("recording_live", recording.state == .live ? 1 : 0)
+      put("recording_bytes", recording.byteCount, isCount: true)
     }
     return lines.joined(separator: "\n") + "\n"
   }

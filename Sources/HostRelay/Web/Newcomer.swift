@@ -11,6 +11,8 @@ final class Newcomer {
     /// A player's request, read off the socket; nil where it cannot be understood.
     case live(RequestHead?)
     case other
+    /// TLS begins, where it is spoken.
+    case secure
     /// By no method that is known here.
     case foreign
   }
@@ -21,11 +23,14 @@ final class Newcomer {
   let visitor: Visitor
 
   private let poll: LoopPoll
+  private let speaksTLS: Bool
   private var socket: OwnedFD?
 
   init(
-    _ socket: consuming OwnedFD, from peer: SocketAddress, visitor: Visitor, loop: EventLoop
+    _ socket: consuming OwnedFD, from peer: SocketAddress, visitor: Visitor, speaksTLS: Bool,
+    loop: EventLoop
   ) throws(UVError) {
+    self.speaksTLS = speaksTLS
     self.peer = peer
     self.visitor = visitor
     poll = try LoopPoll(socket.raw, on: loop)
@@ -46,7 +51,8 @@ final class Newcomer {
     case .other:
       setLowWater(1, descriptor)
       return .other
-    case .foreign:
+    case .handshake where speaksTLS: return .secure
+    case .handshake, .foreign:
       _ = receive(&bytes, count, descriptor, flags: 0)
       return .foreign
     case .live(let end):

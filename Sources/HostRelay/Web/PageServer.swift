@@ -1,46 +1,53 @@
 import CWebSockets
+import Glibc
 import Posix
 
-/// Page, status, control and WebSockets: HTTP/1.1 by libwebsockets on the relay's loop. Who may come in is not its
-/// business: it is given accepted sockets.
+/// Page, status, control and WebSockets, and all that comes by TLS: HTTP/1.1 by libwebsockets on the
+/// relay's loop. Who may come in is not its business: it is given accepted sockets.
 @safe final class PageServer {
   /// Answers a request; called on the loop.
   var answer: ((HTTPRequest) -> HTTPAnswer)?
   /// Called when a connection has asked for something, its body included, or is gone.
   var asked: ((ObjectIdentifier) -> Void)?
-  /// A WebSocket ended, of the viewer with this name.
+  /// A WebSocket or a stream ended, of the viewer with this name.
   var ended: ((ConsumerEnd, String) -> Void)?
   /// Names a new viewer.
   var nextName: () -> String = { "viewer" }
-  /// Called when the last WebSocket is gone.
+  /// Called when the last viewer is gone.
   var emptied: (() -> Void)?
-  var hasViewers: Bool { connections.values.contains { $0.viewer != nil } }
+  var hasViewers: Bool { connections.values.contains { $0.isViewer } }
   var connectionCount: Int { connections.count }
 
+  let loop: EventLoop
   private let protocols: UnsafeMutablePointer<lws_protocols>
   private var context: OpaquePointer?
   private var connections: [ObjectIdentifier: HTTPConnection] = [:]
 
   /// Throws when libwebsockets cannot run on libuv's loop.
-  init(on loop: EventLoop) throws {
+  init(on loop: EventLoop, tls: TLSIdentity?) throws {
+    self.loop = loop
     unsafe protocols = .allocate(capacity: 2)
     unsafe protocols.initialize(repeating: lws_protocols(), count: 2)
     unsafe protocols[0].name = staticName
     unsafe protocols[0].callback = httpCallback
     // Without this lws sends 4 KiB of a message and copies the rest.
     unsafe protocols[0].tx_packet_size = 4 << 20
-    try makeContext(loop)
+    try makeContext(loop, tls)
   }
 
   /// Takes over a socket of which nothing has been read; nil when lws would not have it.
-  func adopt(_ socket: consuming OwnedFD, visitor: Visitor) -> ObjectIdentifier? {
+  func adopt(
+    _ socket: consuming OwnedFD, visitor: Visitor, isSecure: Bool
+  ) -> ObjectIdentifier? {
     guard let context = unsafe context else { return nil }
-    let connection = HTTPConnection(visitor: visitor, server: self)
+    let connection = HTTPConnection(visitor: visitor, isSecure: isSecure, server: self)
     let identifier = ObjectIdentifier(connection)
     connections[identifier] = connection
     var description = unsafe lws_adopt_desc_t()
     unsafe description.vh = lws_get_vhost_by_name(context, "default")
-    unsafe description.type = lws_adoption_type(LWS_ADOPT_HTTP.rawValue | LWS_ADOPT_SOCKET.rawValue)
+    unsafe description.type = lws_adoption_type(
+      LWS_ADOPT_HTTP.rawValue | LWS_ADOPT_SOCKET.rawValue
+        | (isSecure ? LWS_ADOPT_ALLOW_SSL.rawValue : 0))
     unsafe description.fd.sockfd = socket.release()
     unsafe description.opaque = Unmanaged.passUnretained(connection).toOpaque()
     // On a failure lws closes the socket.
@@ -56,12 +63,22 @@ import Posix
   func cut(_ identifier: ObjectIdentifier) { connections[identifier]?.cut() }
 
   func tick(now: Moment) {
-    for connection in connections.values { connection.viewer?.tick(now: now) }
+    for connection in connections.values { connection.tick(now: now) }
+  }
+
+  /// Ends a stream for everyone once what waits for it is sent.
+  func finishReaders(of stream: Stream) {
+    for connection in connections.values where connection.body?.source === stream {
+      connection.body?.finishStream()
+    }
   }
 
   /// Lets every viewer read what waits for it, and go.
   func finishViewers() {
-    for connection in connections.values { connection.viewer?.finish() }
+    for connection in connections.values {
+      connection.viewer?.finish()
+      connection.body?.finish()
+    }
   }
 
   /// Begins to close; the loop must run until it is empty before `destroy`.
@@ -74,10 +91,10 @@ import Posix
     unsafe protocols.deallocate()
   }
 
-  private func makeContext(_ loop: EventLoop) throws {
+  private func makeContext(_ loop: EventLoop, _ tls: TLSIdentity?) throws {
     lws_set_log_level(0, nil)
     var information = unsafe lws_context_creation_info()
-    unsafe information.port = CONTEXT_PORT_NO_LISTEN
+    unsafe information.port = CONTEXT_PORT_NO_LISTEN_SERVER
     unsafe information.protocols = UnsafePointer(protocols)
     unsafe information.options = UInt64(
       LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_SKIP_SERVER_CANONICAL_NAME)
@@ -85,13 +102,26 @@ import Posix
     unsafe information.uid = -1
     unsafe information.user = Unmanaged.passUnretained(self).toOpaque()
     unsafe information.server_string = staticName
-    // Seconds: for a request to be whole, and for a kept connection to ask again.
+    // Seconds for a request to be whole, which the antechamber sees to as well.
     unsafe information.timeout_secs = 5
-    unsafe information.timeout_secs_ah_idle = 5
-    unsafe information.keepalive_timeout = 5
+    // lws ends what holds its request's head for six minutes longer than this, and a stream does.
+    unsafe information.timeout_secs_ah_idle = 1 << 30
     unsafe information.max_http_header_data = 4096
     unsafe information.max_http_header_pool = UInt16(
       RelayLimits.consumers + RelayLimits.reservedPlaces)
+    let certificate = unsafe tls.map { unsafe strdup($0.certificateFile) } ?? nil
+    let key = unsafe tls.map { unsafe strdup($0.keyFile) } ?? nil
+    defer {
+      unsafe free(certificate)
+      unsafe free(key)
+    }
+    if tls != nil {
+      unsafe information.options |= UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT)
+      unsafe information.ssl_cert_filepath = UnsafePointer(certificate)
+      unsafe information.ssl_private_key_filepath = UnsafePointer(key)
+      // Over HTTP/2 lws 4.1.6 breaks WebSocket messages beyond 16 kB.
+      unsafe information.alpn = httpVersion
+    }
     var loops: [UnsafeMutableRawPointer?] = unsafe [UnsafeMutableRawPointer(loop.raw)]
     unsafe context = unsafe loops.withUnsafeMutableBufferPointer { loops in
       unsafe information.foreign_loops = loops.baseAddress
@@ -103,7 +133,7 @@ import Posix
   func asked(_ connection: HTTPConnection) { asked?(ObjectIdentifier(connection)) }
 
   fileprivate func forget(_ connection: HTTPConnection) {
-    let hadViewer = connection.viewer != nil
+    let hadViewer = connection.isViewer
     connection.gone()
     connections[ObjectIdentifier(connection)] = nil
     asked(connection)
@@ -121,6 +151,12 @@ struct HTTPServerError: Error, CustomStringConvertible {
 private nonisolated(unsafe) let staticName: UnsafePointer<CChar> = {
   // Written once, before its first use, and never again.
   let name: StaticString = "porthole"
+  return unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
+}()
+
+private nonisolated(unsafe) let httpVersion: UnsafePointer<CChar> = {
+  // As above.
+  let name: StaticString = "http/1.1"
   return unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
 }()
 

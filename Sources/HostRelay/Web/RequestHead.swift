@@ -11,6 +11,8 @@ struct RequestHead: Equatable {
     case live(end: Int)
     /// Another request by a method of ours.
     case other
+    /// The first record of TLS (RFC 8446, 5.1).
+    case handshake
     /// Anything else. libwebsockets 4.1.6 would take a CONNECT and never let go of it.
     case foreign
   }
@@ -26,6 +28,7 @@ struct RequestHead: Equatable {
 
   /// Decides at the earliest byte that tells.
   static func kind(of bytes: Span<UInt8>) -> Kind {
+    if bytes.count > 0, bytes[0] == 22 { return .handshake }
     func agree(_ word: String) -> Bool {
       zip(word.utf8, 0..<bytes.count).allSatisfy { $0 == bytes[$1] }
     }

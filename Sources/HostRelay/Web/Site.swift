@@ -6,11 +6,14 @@ struct Site {
   let viewerKey: AccessKey
   let controlKey: AccessKey
   let names: HostNames
+  let speaksTLS: Bool
   let broadcast: Broadcast
   let consumers: SocketAddress
   let identity: () -> Greeting
   let status: () -> StatusDocument
   let control: ControlAPI
+  let recordings: RecordingsAPI
+  let snapshots: Snapshots
 
   func answer(_ request: HTTPRequest) -> HTTPAnswer {
     // The page holds nothing of the broadcast, and its key stands where only the browser sees it.
@@ -23,6 +26,7 @@ struct Site {
           ? control.answer(path: request.path, body: request.body)
           : .error(405, "\(request.path) takes POST"))
     }
+    if RecordingsAPI.covers(request.path) { return recordings.answer(request) }
     guard request.method == "GET" || request.method == "HEAD" else {
       return .document(.line(405, "\(request.path) takes GET and HEAD"))
     }
@@ -39,6 +43,8 @@ struct Site {
           isHeld: request.isHeld, wantsKeyframe: { broadcast.askForKeyframe(.consumer) }))
     case "/live.ts": return stream(broadcast.container.stream, type: "video/mp2t")
     case "/live.mp4": return stream(broadcast.movie.stream, type: "video/mp4")
+    case "/snapshot.png": return snapshot(.png)
+    case "/snapshot.jpg": return snapshot(.jpg)
     case "/api/v1/status":
       let mayControl = request.visitor.may(showing: request.bearer, wanted: controlKey)
       return .document(.json(200, status().json(for: mayControl)))
@@ -48,6 +54,18 @@ struct Site {
       let status = status()
       return .document(.line(status.isHealthy ? 200 : 503, broadcast.session.state.word))
     default: return .document(.line(404, "there is no \(request.path)"))
+    }
+  }
+
+  private func snapshot(_ format: SnapshotRun.Format) -> HTTPAnswer {
+    .later { [snapshots] give in
+      snapshots.ask(for: format) { result in
+        switch result {
+        case .success(let bytes):
+          give(.document(HTTPDocument(type: format.mediaType, bytes: bytes)))
+        case .failure(let error): give(.document(.line(503, "\(error)")))
+        }
+      }
     }
   }
 
@@ -64,11 +82,13 @@ struct Site {
     guard names.contains(request.host) else {
       return .line(403, "this host name is not ours (see --host)")
     }
+    guard !speaksTLS || request.isSecure else { return toTLS(request) }
     guard request.origin.isEmpty || names.containsOrigin(request.origin),
       request.fetchSite != "cross-site"
     else { return .line(403, "requests of other sites are refused") }
     if request.visitor.may(showing: request.bearer, wanted: controlKey) { return nil }
-    guard !ControlAPI.paths.contains(request.path) else {
+    if recordings.admits(request) { return nil }
+    guard !ControlAPI.paths.contains(request.path), !RecordingsAPI.covers(request.path) else {
       return .error(403, "the control key is missing or wrong (Authorization: Bearer)")
     }
     guard !needsKey || request.visitor.may(showing: request.key, wanted: viewerKey) else {
@@ -76,16 +96,28 @@ struct Site {
     }
     return nil
   }
+
+  /// What plain HTTP is told on a port that speaks TLS; only the page asks again by itself.
+  private func toTLS(_ request: HTTPRequest) -> HTTPDocument {
+    let isPage = request.path == "/"
+    var document = HTTPDocument.line(
+      isPage ? 308 : 400, "this port speaks TLS: ask https://\(request.host)\(request.path)")
+    if isPage { document.location = "https://\(request.host)/" }
+    return document
+  }
 }
 
 /// The values of `Host` that a client may name us by, exactly.
 struct HostNames {
   private let names: Set<String>
   private let address: SocketAddress
+  /// Of an `Origin` of ours, up to the host.
+  private let scheme: String
 
   /// `address` is what is bound; `extra` what `--host` adds, each also with the port.
-  init(address: SocketAddress, extra: [String]) {
+  init(address: SocketAddress, extra: [String], speaksTLS: Bool = false) {
     self.address = address
+    scheme = speaksTLS ? "https://" : "http://"
     let hosts =
       ["127.0.0.1", "localhost", "[::1]", LocalAddresses.hostName, address.urlHost]
       + extra.map { $0.lowercased() }
@@ -101,7 +133,6 @@ struct HostNames {
   }
 
   func containsOrigin(_ origin: String) -> Bool {
-    let scheme = "http://"
-    return origin.hasPrefix(scheme) && contains(String(origin.dropFirst(scheme.count)))
+    origin.hasPrefix(scheme) && contains(String(origin.dropFirst(scheme.count)))
   }
 }

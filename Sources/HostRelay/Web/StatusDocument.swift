@@ -5,6 +5,7 @@ import Wire
 struct StatusDocument {
   let broadcast: Broadcast
   let ingest: Ingest
+  let pushes: Pushes
   let consumers: ConsumerEndCounts
   let viewers: ConsumerEndCounts
   let uptime: Duration
@@ -40,6 +41,8 @@ struct StatusDocument {
       ("sounds", .object(sounds)),
       ("readers", readers),
       ("keyframe_requests", keyframeRequests),
+      ("pushes", pushes.json),
+      ("recording", pushes.recordingJSON),
       ("may_control", .truth(mayControl)),
       ("uptime_seconds", .decimal(Double(uptime.nanoseconds / 1_000_000) / 1000)),
     ])
@@ -48,7 +51,8 @@ struct StatusDocument {
   /// The numbers of it.
   var metrics: MetricsDocument {
     MetricsDocument(
-      broadcast: broadcast, deaths: ingest.deaths, isAgentThere: ingest.agent != nil)
+      broadcast: broadcast, pushes: pushes, deaths: ingest.deaths,
+      isAgentThere: ingest.agent != nil)
   }
 
   private var lastFinish: JSONText {

@@ -264,6 +264,8 @@ document.onkeydown = (event) => {
   if (event.key === "f") fullScreen();
   if (event.key === "i") toggleFigures();
 };
+// Another key.
+window.onhashchange = () => location.reload();
 // A hidden tab gets no pictures, and goes on at a keyframe.
 document.onvisibilitychange = () => {
   if (player instanceof source.SourcePlayer) {

@@ -1,0 +1,94 @@
+import Wire
+
+/// All destinations of a broadcast, and its recording.
+final class Pushes {
+  let pushes: [Push]
+  let recording: Push?
+  /// The recording's files; nil without a recording.
+  let shelf: RecordingShelf?
+
+  private let broadcast: Broadcast
+
+  init(
+    to targets: [PushTarget], recording shelf: RecordingShelf?, of broadcast: Broadcast,
+    on loop: EventLoop
+  ) {
+    let stream = broadcast.container.stream
+    self.broadcast = broadcast
+    self.shelf = shelf
+    pushes = targets.map { Push(to: $0, from: stream, on: loop) }
+    recording = shelf.map { Push("recording", to: .files($0), from: stream, on: loop) }
+    for push in all {
+      push.needsKeyframe = { [broadcast] in broadcast.askForKeyframe(.push) }
+    }
+  }
+
+  func start(now: Moment) {
+    for push in all { push.join(now: now) }
+  }
+
+  func tick(now: Moment) {
+    for push in all { push.tick(now: now) }
+  }
+
+  /// The broadcast is over; the next one may come.
+  func finishStream() {
+    for push in all { push.finishStream() }
+  }
+
+  /// The relay ends.
+  func close() {
+    for push in all { push.close() }
+  }
+
+  /// The relay waits no longer.
+  func kill() {
+    for push in all { push.kill() }
+  }
+
+  /// The recording that is being written; nil: none.
+  var liveRecording: String? {
+    guard let recording, recording.isRunning, let file = recording.destination?.name else {
+      return nil
+    }
+    return RecordingShelf.name(of: file)
+  }
+
+  private var all: [Push] { pushes + (recording.map { [$0] } ?? []) }
+}
+
+extension Pushes {
+  /// `pushes` of the status.
+  var json: JSONText {
+    .list(
+      pushes.map { push in
+        .object([
+          ("name", .text(push.target.name)),
+          ("state", .text(push.state.rawValue)),
+          ("restarts", .number(push.restarts)),
+          ("bytes", .number(push.byteCount)),
+          ("detail", .text(push.detail)),
+        ])
+      })
+  }
+
+  /// `recording` of the status; null without `--record`.
+  var recordingJSON: JSONText {
+    guard let recording else { return .none }
+    return .object([
+      ("file", .optional((recording.destination?.name).map(RecordingShelf.name))),
+      ("state", .text(recordingState(of: recording))),
+      ("bytes", .number(recording.runBytes)),
+      ("seconds", .decimal(Double(recording.report.microseconds / 1000) / 1000)),
+      ("detail", .text(recording.detail)),
+    ])
+  }
+
+  private func recordingState(of recording: Push) -> String {
+    guard recording.state == .live else {
+      return recording.state == .starting ? "waiting" : recording.state.rawValue
+    }
+    return broadcast.session.state == .paused || broadcast.session.isPauseWanted
+      ? "paused" : "recording"
+  }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import Glibc
+import Posix
+import TestSupport
+import Testing
+import Wire
+
+@testable import HostRelay
+
+/// `--tls`: one port, one certificate, and nothing in the clear.
+@Suite struct TLSTests {
+  private func withRelay(
+    _ arguments: [String] = ["--tls"], _ body: (RelayRun, ScriptedAgent) throws -> Void
+  ) throws {
+    try withTestDirectory { directory in
+      let agent = try ScriptedAgent(token: RelayRun.token(in: directory))
+      let relay = try RelayRun(["--agent", "\(agent.address)"] + arguments, in: directory)
+      defer { relay.process.end() }
+      try body(relay, agent)
+    }
+  }
+
+  private func openssl(_ words: [String], in directory: TestDirectory) throws {
+    let run = try ProcessRun.run("openssl", words, in: directory)
+    guard run.exitCode == 0 else { throw ProcessFailure(description: run.errors) }
+  }
+
+  /// A certificate and a key that the relay has not made.
+  private func makeGiven(
+    in directory: TestDirectory, _ name: String
+  ) throws -> (certificate: String, key: String) {
+    let files = (directory.file("\(name).crt"), directory.file("\(name).key"))
+    try openssl(
+      ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+        + ["-days", "2", "-subj", "/CN=given", "-addext", "subjectAltName=IP:127.0.0.1"]
+        + ["-out", files.0, "-keyout", files.1], in: directory)
+    return files
+  }
+
+  @Test("page, status, control and both streams come by TLS, and curl trusts the certificate")
+  func everything() throws {
+    try withRelay { relay, agent in
+      #expect(relay.scheme == "https")
+      let video = try SampleVideo(in: relay.directory)
+      #expect(try relay.get("/").contains("<title>Porthole</title>"))
+      #expect(try relay.get("/metrics").hasSuffix("200"))
+      #expect(try relay.ctl("pause").output.contains("\"paused\":true"))
+      #expect(try relay.ctl("resume").exitCode == 0)
+      let players = try ["ts", "mp4"].map { kind in
+        try ProcessRun(
+          "curl",
+          ["-sN", "--cacert", RelayRun.certificate(in: relay.directory)]
+            + ["\(relay.scheme)://\(relay.http)/live.\(kind)"], name: "player-\(kind)",
+          in: relay.directory)
+      }
+      defer { for player in players { player.end() } }
+      try waitUntil("both players") {
+        try relay.get("/api/v1/status").components(separatedBy: "\"now\":1").count == 3
+      }
+      let link = try agent.begin()
+      for unit in video.accessUnits {
+        try link.sendPacket(unit.bytes, pts: MonotonicClock.now(), isKeyframe: unit.isKeyframe)
+      }
+      try waitUntil("all of both streams") {
+        try players.allSatisfy { player in
+          try readFile(player.outputPath).count
+            > video.accessUnits.reduce(0) { $0 + $1.bytes.count }
+        }
+      }
+      // The file ends with the session, also there.
+      try link.send(.finished(.finished, "over"))
+      shutdown(link.socket.raw, Int32(SHUT_RDWR))
+      for player in players { #expect(try player.waitForEnd(within: .seconds(10)) == 0) }
+    }
+  }
+
+  @Test("plain HTTP on that port gets one clear answer, and never a byte more")
+  func plain() throws {
+    try withRelay { relay, _ in
+      let plain = { (path: String) in
+        try ProcessRun.run(
+          "curl", ["-si", "http://\(relay.http)\(path)"], in: relay.directory
+        ).output
+      }
+      let page = try plain("/")
+      #expect(page.hasPrefix("HTTP/1.1 308"))
+      #expect(page.contains("location: https://\(relay.http)/\r\n"))
+      for path in ["/live.ts", "/api/v1/status", "/page.js"] {
+        let answer = try plain(path)
+        #expect(answer.hasPrefix("HTTP/1.1 400"), "\(answer)")
+        #expect(answer.hasSuffix("this port speaks TLS: ask https://\(relay.http)\(path)\n"))
+      }
+      #expect(try WebSocketPeer(relay).status == 403)
+    }
+  }
+
+  @Test("a plain port answers a TLS greeting in words")
+  func handshakeOnPlainPort() throws {
+    try withRelay([]) { relay, _ in
+      let peer = try ScriptedPeer(to: relay.http)
+      try peer.send([22, 3, 1, 2, 0] + [UInt8](repeating: 1, count: 200))
+      var answer = [UInt8](repeating: 0, count: 4096)
+      try waitUntil("an answer") {
+        recv(peer.socket.raw, &answer, answer.count, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
+      }
+      #expect(String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 405"))
+    }
+  }
+
+  @Test("a certificate is made once, and anew when an address or a name is missing in it")
+  func kept() throws {
+    try withTestDirectory { directory in
+      let path = directory.file("a/b/tls.pem")
+      let addresses = [try #require(SocketAddress("127.0.0.1:1"))]
+      let first = try SelfSignedCertificate.kept(at: path, addresses: addresses, names: ["a.local"])
+      #expect(first.isValid(for: 300 * 86_400) && !first.isValid(for: 400 * 86_400))
+      #expect(first.fingerprint.count == 32 * 3 - 1)
+      let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+      #expect(mode == 0o600)
+      let again = try SelfSignedCertificate.kept(at: path, addresses: addresses, names: ["a.local"])
+      #expect(again.fingerprint == first.fingerprint)
+      let more = try #require(SocketAddress("[fd00::7]:1"))
+      let wider = try SelfSignedCertificate.kept(
+        at: path, addresses: addresses + [more], names: ["a.local"])
+      #expect(wider.fingerprint != first.fingerprint)
+      #expect(wider.isFor(addresses: [more], names: ["a.local"]))
+      #expect(!wider.isFor(addresses: [], names: ["b.local"]))
+      let named = try SelfSignedCertificate.kept(at: path, addresses: addresses, names: ["b.local"])
+      #expect(named.fingerprint != wider.fingerprint)
+    }
+  }
+
+  @Test("a certificate that has expired is made anew")
+  func expired() throws {
+    try withTestDirectory { directory in
+      let given = try makeGiven(in: directory, "old")
+      let path = directory.file("tls.pem")
+      try (readFile(given.certificate) + readFile(given.key)).withUnsafeBytes {
+        try Data($0).write(to: URL(fileURLWithPath: path))
+      }
+      let addresses = [try #require(SocketAddress("127.0.0.1:1"))]
+      let old = try Certificate(file: path)
+      #expect(old.isFor(addresses: addresses, names: []) && old.isValid(for: 86_400))
+      let kept = try SelfSignedCertificate.kept(at: path, addresses: addresses, names: [])
+      #expect(kept.fingerprint != old.fingerprint)
+    }
+  }
+
+  @Test("a certificate that is given is shown, and ctl takes no other for it")
+  func given() throws {
+    try withTestDirectory { directory in
+      let given = try makeGiven(in: directory, "given")
+      let other = try makeGiven(in: directory, "other")
+      let relay = try RelayRun(
+        ["--agent", "127.0.0.1:1", "--tls-certificate", given.certificate]
+          + ["--tls-key", given.key], in: directory)
+      defer { relay.process.end() }
+      #expect(relay.process.output.contains(try Certificate(file: given.certificate).fingerprint))
+      #expect(try relay.ctl("status").exitCode == 0)
+      #expect(try relay.ctl("status", "--tls-certificate", given.certificate).exitCode == 0)
+      let wrong = try relay.ctl("status", "--tls-certificate", other.certificate)
+      #expect(wrong.exitCode == 69)
+      #expect(wrong.errors.contains("its certificate is another one"), "\(wrong.errors)")
+      #expect(wrong.output == "")
+    }
+  }
+
+  @Test("a certificate that cannot be used ends the start with its file's name")
+  func unusable() throws {
+    try withTestDirectory { directory in
+      let one = try makeGiven(in: directory, "one")
+      let other = try makeGiven(in: directory, "other")
+      let cases = [
+        (["--tls-certificate", one.certificate], "go together"),
+        (["--tls-certificate", "/none", "--tls-key", one.key], "/none"),
+        (["--tls-certificate", one.certificate, "--tls-key", "/none"], "/none"),
+        (["--tls-certificate", one.certificate, "--tls-key", other.key], other.key),
+        (["--tls-certificate", one.key, "--tls-key", one.key], one.key),
+      ]
+      for (words, text) in cases {
+        let run = try RelayRun.start(words + ["--http", "127.0.0.1:0"], in: directory)
+        #expect(try run.waitForEnd() == 64)
+        #expect(run.errors.contains(text), "\(run.errors)")
+        #expect(run.errors.split(separator: "\n").count == 1)
+      }
+    }
+  }
+}
