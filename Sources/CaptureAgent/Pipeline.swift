@@ -233,6 +233,7 @@ final class Pipeline {
         finish(SourceEnd(code: .memoryLimit, text: budget.refusal))
       } else {
         memory.expect(budget, halved: plan(width: width, height: height, isHalved: true))
+        Log.release()
         Log.note("capturing \(width)x\(height)")
         identity.notices.status("capturing \(width)x\(height)")
       }
@@ -365,6 +366,7 @@ final class Pipeline {
       end = SourceEnd(code: .memoryLimit, text: end.text)
     }
     ending = end.code
+    if end.code != .unavailable { Log.release() }
     Log.note(end.text)
     identity.notices.stopping()
     identity.notices.status(end.text)

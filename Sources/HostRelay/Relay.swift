@@ -120,6 +120,7 @@ final class Relay {
     )
     self.ingest = ingest
     broadcast.tell = { [weak ingest] in ingest?.send($0) }
+    broadcast.isRepeating = { [weak ingest] in ingest?.isRepeating == true }
     broadcast.delivered = { [weak ingest] in ingest?.delivered(now: .now) }
     for stream in broadcast.streams {
       stream.audienceChanged = { [broadcast] in broadcast.tellAudience() }

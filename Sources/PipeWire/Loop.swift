@@ -1,4 +1,5 @@
 import CPipeWire
+import Posix
 
 /// PipeWire's main loop, the only loop of a process that has one; it needs no daemon.
 ///
@@ -16,6 +17,9 @@ package final class Loop {
   /// Loads PipeWire's support plugins, which is what may fail.
   package init() throws(PipeWireError) {
     pw_init(nil, nil)
+    // Its warnings are of no use to whoever runs the agent: at each start that no module is loaded by
+    // configuration, and that its data thread gets no real-time priority.
+    if Environment.value(of: "PIPEWIRE_DEBUG") == nil { pw_log_set_level(SPA_LOG_LEVEL_ERROR) }
     unsafe main = try check(pw_main_loop_new(nil), "pw_main_loop_new")
     unsafe raw = pw_main_loop_get_loop(main)
     // What other threads send to a loop that nobody has entered they run themselves: between two

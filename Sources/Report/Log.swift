@@ -8,9 +8,30 @@ package enum Log {
 
   package static func note(_ line: String) {
     let text = "\(program.withLock { $0 }): \(oneLine(line))\n"
+    let isHeld = held.withLock { held in
+      held?.append(text)
+      return held != nil
+    }
+    if !isHeld { write(text) }
+  }
+
+  /// Keeps lines back until `release`; those that are still held at the process's end are never
+  /// written.
+  package static func hold() { held.withLock { $0 = $0 ?? [] } }
+
+  /// Writes what was kept back, and from then on what comes.
+  package static func release() {
+    let lines = held.withLock { held in
+      defer { held = nil }
+      return held ?? []
+    }
+    for line in lines { write(line) }
+  }
+
+  private static func write(_ text: String) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
-      let written = unsafe bytes.withUnsafeBytes { unsafe write(2, $0.baseAddress, $0.count) }
+      let written = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(2, $0.baseAddress, $0.count) }
       if written <= 0 {
         if written < 0, errno == EINTR { continue }
         return  // Nobody reads: there is no better place to say so.
@@ -20,6 +41,8 @@ package enum Log {
   }
 
   private static let program = Mutex("porthole")
+  /// nil: nothing is kept back.
+  private static let held = Mutex<[String]?>(nil)
 
   /// Text from outside must not forge lines or move a terminal's cursor.
   package static func oneLine(_ text: String) -> String {

@@ -18,6 +18,21 @@ extension EndToEnd {
       }
     }
 
+    // Each try wrote eight lines, every two seconds.
+    @Test func `what is missing is tried again, and said once`() throws {
+      try withTestDirectory { directory in
+        let broadcast = try Broadcast(in: directory, agent: ["--source", "node:screen"])
+        try waitUntil(
+          "the fourth death", within: .seconds(20),
+          isTrue: { broadcast.status?.json["deaths"] as? Int ?? 0 >= 4 })
+        let lines = broadcast.relay.errors.split(separator: "\n")
+        for words in ["PipeWire cannot be reached", "tried again until", "started agent"] {
+          #expect(lines.count { $0.contains(words) } == 1, "\(words): \(lines)")
+        }
+        #expect(lines.count < 16, "\(lines)")
+      }
+    }
+
     @Test func `no portal ends with 69 and is named`() throws {
       try withTestDirectory { directory in
         let desktop = try DesktopSession(in: directory)

@@ -133,6 +133,25 @@ import Wire
     }
   }
 
+  // It was counted, and logged, as a connection that broke.
+  @Test("a player that is closed with bytes unread has left, and is not lost")
+  func reset() throws {
+    try withRelay { relay, _ in
+      do {
+        let player = try ScriptedPeer(to: relay.http)
+        let head = "GET /live.ts HTTP/1.1\r\nHost: \(relay.http)\r\n\r\n"
+        try player.send(Array(head.utf8))
+        var wait = pollfd(fd: player.socket.raw, events: Int16(POLLIN), revents: 0)
+        #expect(poll(&wait, 1, 10_000) == 1)
+        var atOnce = linger(l_onoff: 1, l_linger: 0)
+        let size = socklen_t(MemoryLayout<linger>.size)
+        #expect(setsockopt(player.socket.raw, SOL_SOCKET, SO_LINGER, &atOnce, size) == 0)
+      }
+      try waitUntil("its end") { try relay.get("/api/v1/status").contains("\"left\":1") }
+      #expect(!relay.process.errors.contains("lost"))
+    }
+  }
+
   @Test("a second relay on the same port is told which option to change, with exit code 75")
   func portInUse() throws {
     try withRelay { relay, directory in

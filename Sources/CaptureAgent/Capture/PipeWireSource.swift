@@ -76,11 +76,7 @@ final class PipeWireSource: ScreenSource {
       self.connection = connection
     } catch {
       stop()
-      onEvent(
-        .ended(
-          SourceEnd(
-            code: .unavailable,
-            text: "PipeWire cannot be reached (\(error)): start its service, pipewire")))
+      onEvent(.ended(.withoutPipeWire(error)))
     }
   }
 

@@ -51,4 +51,10 @@ struct SourceEnd: Error, Equatable, Sendable {
   let text: String
   /// What viewers are told where it is more than the code says.
   var word: FinishCode?
+
+  static func withoutPipeWire(_ error: any Error) -> SourceEnd {
+    SourceEnd(
+      code: .unavailable,
+      text: "PipeWire cannot be reached (\(error)): start its service, pipewire")
+  }
 }

@@ -52,6 +52,10 @@ final class PortalSource: ScreenSource {
     } catch {
       return onEvent(.ended(SourceEnd(code: .bug, text: "the loop: \(error)")))
     }
+    // A portal without PipeWire behind it asks the user, and then says nothing for ever.
+    do { _ = try Connection(loop: loop) } catch {
+      return deliver(.ended(.withoutPipeWire(error)))
+    }
     let portal = ScreenCastPortal(
       loop: loop, wishes: wishes, onGrant: { [unowned self] grant in capture(grant) },
       onEnd: { [unowned self] end in mailbox?.post(.ended(end)) })

@@ -12,6 +12,8 @@ final class AgentProcess {
   /// Called when it is gone.
   var ended: ((ChildEnd, _ pid: Int32) -> Void)?
 
+  private static let retryVariable = "PORTHOLE_RETRY"
+
   /// How long an agent that was asked to finish may take, and then one that was told by SIGTERM.
   private static let finishTime = Duration.seconds(2)
   private static let terminateTime = Duration.seconds(1)
@@ -28,8 +30,12 @@ final class AgentProcess {
   var isRunning: Bool { child != nil }
   var pid: Int32? { child?.pid }
 
-  func start() throws(UVError) {
+  /// `isRetry`: the one before it missed something that has been said; then it is silent until it has a
+  /// picture, or another end.
+  func start(isRetry: Bool) throws(UVError) {
     precondition(child == nil, "one agent at a time")
+    if isRetry { unsafe setenv(Self.retryVariable, "1", 1) }
+    defer { unsafe unsetenv(Self.retryVariable) }
     child = try ChildProcess(words, on: loop) { [weak self] end in
       guard let self, let pid = self.child?.pid else { return }
       self.child = nil

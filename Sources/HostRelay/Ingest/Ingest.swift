@@ -63,6 +63,8 @@ final class Ingest {
   private var kills: GroupKills?
   private var finished: (() -> Void)?
   private var complaint: String?
+  /// What the last agents missed, in the words that were logged; nil once one has had a picture.
+  private var missing: String?
   /// The last connection broke before a greeting.
   private var hasBroken = false
   /// The last agent's end is known, so that a port which is just being closed tells nothing new.
@@ -102,8 +104,12 @@ final class Ingest {
     link.send(message)
   }
 
+  /// Whether what happens now has happened before, and been logged: something is missing still.
+  var isRepeating: Bool { missing != nil }
+
   /// The broadcast has a picture.
   func delivered(now: Moment) {
+    missing = nil
     if deliveredAt == nil { deliveredAt = now }
   }
 
@@ -167,7 +173,7 @@ final class Ingest {
 
   private func linkGreeted(_ greeting: Greeting) {
     if let (former, _) = unexplained, former.instance != greeting.instance { diedSilently(former) }
-    Log.note("link \(linkNumber): agent \(greeting.pid)")
+    if !isRepeating { Log.note("link \(linkNumber): agent \(greeting.pid)") }
     agent = greeting
     hasMetAgent = true
     complaint = nil
@@ -232,13 +238,13 @@ final class Ingest {
   private func startAgent(_ process: AgentProcess) {
     guard startTime <= .now else { return connect(after: startTime - .now) }
     do {
-      try process.start()
+      try process.start(isRetry: isRepeating)
       startTime = .now
-      Log.note("started agent \(process.pid ?? 0)")
+      if !isRepeating { Log.note("started agent \(process.pid ?? 0)") }
       connect(after: Self.childPoll)
     } catch {
       let end = AgentEnd(exitCode: 127, text: "cannot be started: \(uvErrorText(error.code))")
-      Log.note("agent: \(end.words)")
+      sayMissing("agent", end, inFull: true)
       events.explained(end)
       startTime = .now + respawns.next()
       connect(after: startTime - .now)
@@ -333,15 +339,29 @@ final class Ingest {
 
   private func died(_ pid: UInt32, _ end: AgentEnd, isChild: Bool = false) {
     let line = "agent \(pid): \(end.words)"
-    // A child writes to the same place as we do, and has said the rest.
-    Log.note(isChild ? "agent \(pid): \(end.briefWords)" : line)
+    if isChild, end.code == .unavailable {
+      // The first one wrote to the same place as we do, and has said the rest.
+      sayMissing("agent \(pid)", end, inFull: isRepeating)
+    } else {
+      missing = nil
+      Log.note(isChild ? "agent \(pid): \(end.briefWords)" : line)
+    }
     deaths += 1
     lastDeath = line
     crashes.died(now: .now)
     isExplained = true
     guard crashes.isLooping(now: .now) else { return events.explained(end) }
-    if isParent { Log.note("crash loop: next start in \(RelayLimits.crashLoopDelay)") }
+    if isParent, !isRepeating {
+      Log.note("crash loop: next start in \(RelayLimits.crashLoopDelay)")
+    }
     events.explained(end.repeated)
+  }
+
+  /// What cannot be had is tried for ever, and said once.
+  private func sayMissing(_ who: String, _ end: AgentEnd, inFull: Bool) {
+    guard end.words != missing else { return }
+    missing = end.words
+    Log.note("\(who): \(inFull ? end.words : end.briefWords): tried again until it is there")
   }
 
   /// The same complaint is made once, not at each try, and none of a single connection that breaks:
@@ -351,7 +371,7 @@ final class Ingest {
     hasBroken = if case .lost = end { true } else { false }
     guard end != .nobody, "\(end)" != complaint, hadBroken || !hasBroken else { return }
     complaint = "\(end)"
-    Log.note("link \(linkNumber): \(end)")
+    Log.note("link \(linkNumber): \(end): tried again until there is a link")
     if case .lost = end, isExplained { return }
     events.troubled(end)
   }

@@ -9,6 +9,14 @@ enum StreamEnd: Equatable, CustomStringConvertible {
   /// A read or a write failed with this negative errno.
   case failed(Int32)
 
+  /// Whether the peer went of its own will: a program that is closed with bytes unread resets.
+  var isDeparture: Bool {
+    switch self {
+    case .closed: true
+    case .failed(let code): code == UV_ECONNRESET.rawValue || code == UV_EPIPE.rawValue
+    }
+  }
+
   var description: String {
     switch self {
     case .closed: "closed by the peer"

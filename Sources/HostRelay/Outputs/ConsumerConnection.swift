@@ -41,7 +41,7 @@ final class ConsumerConnection {
   func start() {
     reader.overflowed = { [weak self] in self?.end(.slow("too many messages wait for it")) }
     stream.received = { [weak self] in self?.take($0) }
-    stream.ended = { [weak self] in self?.end($0 == .closed ? .left : .lost("\($0)")) }
+    stream.ended = { [weak self] in self?.end($0.isDeparture ? .left : .lost("\($0)")) }
     stream.startReading()
   }
 

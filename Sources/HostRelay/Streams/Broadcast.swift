@@ -24,6 +24,8 @@ final class Broadcast {
   let fragments = FragmentOutput()
   /// Sends to the agent, if there is one.
   var tell: ((Message) -> Void)?
+  /// Whether an agent that is lost again is nothing new for the log.
+  var isRepeating: () -> Bool = { false }
   /// The first picture of an agent has come.
   var delivered: (() -> Void)?
 
@@ -316,6 +318,7 @@ final class Broadcast {
 
   private func logState(withReason: Bool) {
     if let logged, logged == (session.id, session.state) { return }
+    if isRepeating(), session.state != .live, session.state != .finished { return }
     logged = (session.id, session.state)
     let reason = session.text.isEmpty || !withReason ? "" : ": \(session.text)"
     Log.note("session \(session.name): \(session.state.word)\(reason)")

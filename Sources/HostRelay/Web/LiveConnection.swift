@@ -24,7 +24,7 @@ final class LiveConnection {
 
   /// Sends the answer; a stream is joined behind its head.
   func give(_ answer: HTTPAnswer, isHead: Bool) {
-    stream.ended = { [weak self] in self?.end($0 == .closed ? .left : .lost("\($0)")) }
+    stream.ended = { [weak self] in self?.end($0.isDeparture ? .left : .lost("\($0)")) }
     stream.startReading()
     switch answer {
     case .document(let document):

@@ -7,9 +7,10 @@ extension PictureEncoder {
     let stride: Int
   }
 
-  /// Transforms chroma minus its prediction into a set of levels, and reconstructs it.
+  /// Transforms chroma minus its prediction into a set of levels, and reconstructs it. Small levels of
+  /// what moves are dropped.
   @unsafe func codeChroma(
-    _ job: borrowing PictureJob, _ prediction: ChromaPrediction, qp: Int, isIntra: Bool, set: Int,
+    _ job: borrowing PictureJob, _ prediction: ChromaPrediction, qp: Int, isMoving: Bool, set: Int,
     column: Int, row: Int
   ) -> ChromaResidual {
     let source = unsafe job.source.chroma(x: column &* 8, y: row &* 8)
@@ -20,17 +21,18 @@ extension PictureEncoder {
     {
       unsafe porthole_copy_16x8(
         prediction.samples, prediction.stride, target, job.target.stride)
-      return ChromaResidual(pattern: 0, blocks: 0)
+      return .none
     }
     let quantizer = unsafe work.quantizers.pointer(
-      at: 2 &* chromaQP(luma: qp, offset: job.chromaQPOffset) &+ (isIntra ? 0 : 1))
+      at: 2 &* chromaQP(luma: qp, offset: job.chromaQPOffset) &+ (isMoving ? 1 : 0))
     let levels = unsafe work.chroma.pointer(at: 128 &* set)
     let masks = unsafe work.masks.pointer(at: Workspace.masksPerSet &* set)
     let dc = unsafe work.chromaDC.pointer()
-    var blocks = unsafe porthole_forward_chroma(
+    let found = unsafe porthole_forward_chroma(
       source, job.source.stride, prediction.samples, prediction.stride, quantizer, levels,
       masks + Workspace.chromaMasks, dc)
-    if blocks != 0, !isIntra {
+    var blocks = found
+    if blocks != 0, isMoving {
       blocks = unsafe porthole_drop_chroma(levels, masks + Workspace.chromaMasks, blocks)
     }
     var hasDC: UInt32 = 0
@@ -45,6 +47,6 @@ extension PictureEncoder {
     unsafe porthole_inverse_chroma(
       target, job.target.stride, prediction.samples, prediction.stride, quantizer, levels, dc,
       pattern == 0 ? 0 : 1)
-    return ChromaResidual(pattern: pattern, blocks: blocks)
+    return ChromaResidual(pattern: pattern, blocks: blocks, hasResidue: blocks != found)
   }
 }

@@ -1,29 +1,31 @@
 internal import CPixelKernels
 
 extension PictureEncoder {
-  /// Codes and reconstructs a macroblock predicted from the reference at `motion`.
+  /// Codes and reconstructs a macroblock predicted from the reference at `motion`. What stands still
+  /// keeps its small levels: a residue would be seen there.
   func decideInter(
     _ job: borrowing PictureJob, _ reference: borrowing PictureJob.Reference, motion: Motion,
-    column: Int, row: Int, qp: Int, set: Int
+    column: Int, row: Int, qp: Int, set: Int, isStill: Bool = false
   ) -> DecidedMacroblock {
     let prediction = unsafe reference.view.luma(
       x: column &* 16 &+ Int(motion.x), y: row &* 16 &+ Int(motion.y))
-    let quantizer = unsafe work.quantizers.pointer(at: 2 &* qp &+ 1)
+    let quantizer = unsafe work.quantizers.pointer(at: 2 &* qp &+ (isStill ? 0 : 1))
     let levels = unsafe work.luma.pointer(at: 256 &* set)
     let masks = unsafe work.masks.pointer(at: Workspace.masksPerSet &* set)
-    var blocks = unsafe porthole_forward_luma(
+    let found = unsafe porthole_forward_luma(
       job.source.luma(x: column &* 16, y: row &* 16), job.source.stride, prediction,
       reference.view.stride, quantizer, levels, masks, nil)
-    if blocks != 0 { blocks = unsafe porthole_drop_luma(levels, masks, blocks) }
+    var blocks = found
+    if blocks != 0, !isStill { blocks = unsafe porthole_drop_luma(levels, masks, blocks) }
     unsafe porthole_inverse_luma(
       job.target.luma(x: column &* 16, y: row &* 16), job.target.stride, prediction,
       reference.view.stride, quantizer, levels, nil, blocks)
     let chroma = unsafe codeChroma(
       job, predictChroma(reference, motion: motion, column: column, row: row),
-      qp: qp, isIntra: false, set: set, column: column, row: row)
+      qp: qp, isMoving: !isStill, set: set, column: column, row: row)
     return DecidedMacroblock(
       prediction: .inter(motion), chromaMode: 0, lumaBlocks: blocks, chroma: chroma, qp: qp,
-      set: set)
+      set: set, hasResidue: blocks != found || chroma.hasResidue)
   }
 
   /// Reconstructs a macroblock as its prediction.
@@ -41,7 +43,7 @@ extension PictureEncoder {
       job.target.stride)
     return DecidedMacroblock(
       prediction: .inter(motion), chromaMode: 0, lumaBlocks: 0,
-      chroma: ChromaResidual(pattern: 0, blocks: 0), qp: lastQP, set: 0)
+      chroma: .none, qp: lastQP, set: 0)
   }
 
   /// An odd vector falls between chroma samples and is interpolated; an even one is read in place.

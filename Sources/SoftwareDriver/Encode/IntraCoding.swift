@@ -54,7 +54,7 @@ extension PictureEncoder {
     unsafe codeChroma(
       job,
       ChromaPrediction(samples: work.chromaPrediction.pointer(at: 128 * mode), stride: 16),
-      qp: qp, isIntra: true, set: set, column: column, row: row)
+      qp: qp, isMoving: false, set: set, column: column, row: row)
   }
 
   /// The intra_chroma_pred_mode nearest to the source, planes apart.

@@ -51,7 +51,9 @@ extension PictureEncoder {
     }
   }
 
-  /// A macroblock whose source is the reference's: repeated, or brought nearer to the source.
+  /// A macroblock whose source is the reference's: repeated, or brought nearer to the source. What is
+  /// known to be coarse, or to have lost small levels, is coded once more however near it is on the
+  /// whole: a faint mark would stay away.
   private func codeUnchanged(
     _ job: borrowing PictureJob, _ reference: borrowing PictureJob.Reference,
     _ plan: inout PicturePlan, column: Int, row: Int, into sink: inout BitSink
@@ -61,13 +63,14 @@ extension PictureEncoder {
     if Int(quality) > plan.stillQP, plan.refinementBits > 0,
       !plan.isFull(at: bitCount(in: sink))
     {
-      let distance = macroblockSSD(job, reference, column: column, row: row)
-      if distance > goodEnough(qp: plan.stillQP) {
+      if quality != Reconstruction.unknownQuality
+        || macroblockSSD(job, reference, column: column, row: row) > goodEnough(qp: plan.stillQP)
+      {
         let before = bitCount(in: sink)
         let qp = plan.stillQP
         bounded(job, column: column, row: row, into: &sink) { sink in
           let decided = decideInter(
-            job, reference, motion: .zero, column: column, row: row, qp: qp, set: 0)
+            job, reference, motion: .zero, column: column, row: row, qp: qp, set: 0, isStill: true)
           finish(decided, job, column: column, row: row, into: &sink)
         }
         plan.refinementBits &-= bitCount(in: sink) &- before
@@ -101,6 +104,7 @@ extension PictureEncoder {
     _ job: borrowing PictureJob, _ reference: borrowing PictureJob.Reference, qp: Int, column: Int,
     row: Int, into sink: inout BitSink
   ) {
+    var quality = UInt8(qp)
     bounded(job, column: column, row: row, into: &sink) { sink in
       let skip = skipMotion(column: column, row: row)
       let inter = searchMotion(
@@ -111,6 +115,7 @@ extension PictureEncoder {
       guard let intra, intra.cost < inter.cost else {
         let decided = decideInter(
           job, reference, motion: inter.motion, column: column, row: row, qp: qp, set: 0)
+        if decided.hasResidue { quality |= Reconstruction.residue }
         return finish(decided, job, column: column, row: row, into: &sink)
       }
       var trial = MacroblockTrial()
@@ -122,9 +127,10 @@ extension PictureEncoder {
         }
       }
       tryIntra(&trial, job, intra, qp: qp, column: column, row: row, at: sink)
+      if trial.best?.hasResidue == true { quality |= Reconstruction.residue }
       settle(trial, job, column: column, row: row, into: &sink)
     }
-    job.memory.qualities[row &* columns &+ column] = UInt8(qp)
+    job.memory.qualities[row &* columns &+ column] = quality
   }
 
   /// Codes a macroblock of an I slice.

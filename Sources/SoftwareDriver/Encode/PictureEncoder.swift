@@ -66,7 +66,7 @@ final class PictureEncoder {
     let index = row &* columns &+ column
     let decided = DecidedMacroblock(
       prediction: .inter(.zero), chromaMode: 0, lumaBlocks: 0,
-      chroma: ChromaResidual(pattern: 0, blocks: 0), qp: lastQP, set: 0)
+      chroma: .none, qp: lastQP, set: 0)
     finish(decided, job, column: column, row: row, into: &sink)
     let serial = reference.memory.serials[index]
     guard serial != job.memory.serials[index] else { return }

@@ -27,7 +27,9 @@ extension PictureEncoder {
           job.memory.hashes[index] == reference.memory.hashes[index]
         {
           let quality = reference.memory.qualities[index]
-          if quality > PictureLoad.coarseQP, quality != Reconstruction.unknownQuality {
+          if quality != Reconstruction.unknownQuality,
+            quality & ~Reconstruction.residue > PictureLoad.coarseQP
+          {
             load.coarseCount &+= 1
           }
           continue

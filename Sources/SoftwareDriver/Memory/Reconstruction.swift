@@ -4,7 +4,8 @@
   let hashes: Table<UInt64>
   /// Names the macroblock's pixels: equal serials at one place in two surfaces, equal pixels.
   let serials: Table<UInt32>
-  /// The QP whose fidelity the macroblock has reached; `unknownQuality` asks for a look.
+  /// The QP whose fidelity the macroblock has reached, and `residue` where small levels were dropped,
+  /// which asks for being coded once more; `unknownQuality` asks for a look.
   let qualities: Table<UInt8>
 
   /// Macroblocks in a row, and rows.
@@ -12,6 +13,7 @@
   let rows: Int
 
   static let unknownQuality: UInt8 = 255
+  static let residue: UInt8 = 64
 
   init(columns: Int, rows: Int) throws(DriverError) {
     self.columns = columns

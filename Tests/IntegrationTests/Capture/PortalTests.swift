@@ -62,6 +62,27 @@ import Testing
     }
   }
 
+  /// Its portal asked all the same, and never answered: "nobody answered" after two minutes.
+  @Test func `without PipeWire behind a living portal the end names it at once`() throws {
+    try withDesktop { desktop, directory in
+      kill(try desktop.pid(of: "pipewire"), SIGKILL)
+      try waitUntil(
+        "PipeWire's end",
+        isTrue: {
+          try ProcessRun.run(
+            "pw-cli", ["info", "0"], environment: desktop.environment, in: directory
+          )
+          .exitCode != 0
+        })
+      let scene = try CaptureScene()
+      start(scene)
+      try scene.run(until: "the end") { scene.end != nil }
+      #expect(scene.end?.code == .unavailable)
+      #expect(scene.end?.text.contains("PipeWire cannot be reached") == true)
+      #expect(!scene.isAlive)
+    }
+  }
+
   @Test func `a permission that is taken back is the user's end, and no failure`() throws {
     try withDesktop { desktop, directory in
       try desktop.show("window=counter")
@@ -206,9 +227,9 @@ import Testing
   private func withDesktop(_ body: (DesktopSession, TestDirectory) throws -> Void) throws {
     try withTestDirectory { directory in
       let desktop = try DesktopSession(in: directory, size: (1280, 720))
-      let bus = try #require(desktop.environment["DBUS_SESSION_BUS_ADDRESS"])
-      setenv("DBUS_SESSION_BUS_ADDRESS", bus, 1)
-      defer { unsetenv("DBUS_SESSION_BUS_ADDRESS") }
+      let names = ["DBUS_SESSION_BUS_ADDRESS", "PIPEWIRE_RUNTIME_DIR", "PIPEWIRE_REMOTE"]
+      for name in names { setenv(name, try #require(desktop.environment[name], "\(name)"), 1) }
+      defer { for name in names { unsetenv(name) } }
       try body(desktop, directory)
     }
   }
