@@ -102,7 +102,7 @@ let package = Package(
         .embedInCode("Web/Page/index.html"), .embedInCode("Web/Page/page.css"),
         .embedInCode("Web/Page/page.svg"), .embedInCode("Web/Page/page.js"),
         .embedInCode("Web/Page/wire.js"), .embedInCode("Web/Page/codecs.js"),
-        .embedInCode("Web/Page/source.js"),
+        .embedInCode("Web/Page/source.js"), .embedInCode("Web/Page/outputs.js"),
       ],
       swiftSettings: house),
 
