@@ -101,6 +101,49 @@ extension EndToEnd {
       }
     }
 
+    @Test
+    func `the page says where the broadcast goes, and recordings are played and deleted there`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let broadcast = try Broadcast(
+          in: directory, agent: ["--size", "640x360"],
+          relay: ["--record", directory.file("talk.mp4"), "--push", directory.file("side.ts")])
+        try broadcast.waitUntilLive()
+        try waitUntil("a recording", within: .seconds(20)) {
+          let recording = broadcast.status?.json["recording"] as? [String: Any]
+          return recording?["state"] as? String == "recording"
+            && recording?["bytes"] as? Int ?? 0 > 0
+        }
+        // What is being written cannot be deleted; the next relay writes another.
+        broadcast.relay.signal(SIGTERM)
+        try broadcast.relay.waitForEnd()
+        try broadcast.startRelayAgain()
+        try broadcast.waitUntilLive()
+        let page = try Browser(broadcast.page)
+        try page.wait(
+          until: "document.getElementById('goes')?.textContent.includes('1 of 1 push live')")
+        try page.evaluate("document.getElementById('open').click()")
+        let rows = "[...document.querySelectorAll('[data-part=recordings] li')]"
+        try page.wait(until: "\(rows).length === 2")
+        try page.wait(
+          until: "document.querySelectorAll('[data-part=outputs] .recording').length === 1")
+        let old = "\(rows).find((row) => !row.innerText.includes('being written'))"
+        try page.evaluate("\(old).querySelector('button').click()")
+        let video = "document.querySelector('[data-part=replay]')"
+        try page.wait(until: "\(video).videoWidth === 640 && \(video).duration > 0.5")
+        try page.shot("outputs", in: directory)
+        for click in ["Delete", "Really delete?"] {
+          try page.evaluate(
+            "[...\(old).querySelectorAll('button')].find((one) => one.innerText === '\(click)').click()"
+          )
+        }
+        try page.wait(until: "\(rows).length === 1")
+        #expect(
+          try page.evaluate("\(rows)[0].innerText.includes('being written')") as? Bool == true)
+      }
+    }
+
     @Test func `another user is let in with the viewer key only, and who is early reads so`() throws
     {
       try withTestDirectory { directory in

@@ -24,9 +24,10 @@ import Testing
   // A CONNECT was left to libwebsockets, which kept the connection open for ever.
   @Test("what is no GET, HEAD or POST is foreign at its first odd byte")
   func foreign() {
-    for text in ["C", "PU", "OPTIONS * HTTP/1.1", "get / HTTP/1.1", "GET/", "\r", "\u{16}", "\0"] {
+    for text in ["C", "PU", "OPTIONS * HTTP/1.1", "get / HTTP/1.1", "GET/", "\r", "\u{17}", "\0"] {
       #expect(kind(of: text) == .foreign)
     }
+    #expect(kind(of: "\u{16}\u{3}") == .handshake)
   }
 
   @Test("a head of 4,096 bytes is no player's")

@@ -3,11 +3,13 @@
 
     flips.py LOG COUNT NAME packets HOST PORT
     flips.py LOG COUNT NAME player SOURCE-ELEMENT [PROPERTY...]
+    flips.py LOG COUNT NAME page URL
 
 LOG is what the window prints. `packets` reads the relay's consumer port with a decoder that holds
-nothing back; `player` is GStreamer, reading a transport stream from the given element. Both ends
+nothing back; `player` is GStreamer, reading a transport stream from the given element; `page` is the
+relay's page in Chromium, and a flip is seen when it can be read back from the canvas. All
 read CLOCK_MONOTONIC. Prints one line, in milliseconds: NAME, flips seen within 350 ms, minimum,
-median, 90th percentile, maximum; dashes where fewer than two were seen.
+median, 95th percentile, maximum; dashes where fewer than two were seen.
 """
 
 import os
@@ -64,6 +66,19 @@ def sightings(levels, count):
     return seen
 
 
+def page_sightings(url, count):
+    from page import levels
+
+    start, was_white, seen = None, None, []
+    for at, level in levels(url, LEFT + PATCH // 2, TOP + PATCH // 2, SETTLING + 0.5 * count):
+        start = start or at
+        is_white = level > 128
+        if was_white is not None and is_white != was_white and at - start > SETTLING * 1e9:
+            seen.append((is_white, at))
+        was_white = is_white
+    return seen
+
+
 def drawn(log):
     with open(log) as lines:
         words = [line.split() for line in lines if line.startswith("flip ")]
@@ -82,13 +97,16 @@ def delays(flips, seen):
 
 def main():
     log, count, name, kind, *source = sys.argv[1:]
-    levels = packet_levels(*source) if kind == "packets" else player_levels(source)
-    seen = sightings(levels, int(count))
+    if kind == "page":
+        seen = page_sightings(*source, int(count))
+    else:
+        levels = packet_levels(*source) if kind == "packets" else player_levels(source)
+        seen = sightings(levels, int(count))
     found = delays(drawn(log), seen)
     figures = ["-"] * 4
     if len(found) >= 2:
-        ninth = statistics.quantiles(found, n=10)[8]
-        times = [min(found), statistics.median(found), ninth, max(found)]
+        most = statistics.quantiles(found, n=20, method="inclusive")[18]
+        times = [min(found), statistics.median(found), most, max(found)]
         figures = [f"{time:.1f}" for time in times]
     print(name, len(found), *figures, sep="\t")
 

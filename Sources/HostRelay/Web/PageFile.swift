@@ -7,6 +7,7 @@ enum PageFile: String {
   case wire = "/wire.js"
   case codecs = "/codecs.js"
   case source = "/source.js"
+  case outputs = "/outputs.js"
 
   init?(path: String) { self.init(rawValue: path) }
 
@@ -17,7 +18,7 @@ enum PageFile: String {
     case .index: "text/html; charset=utf-8"
     case .style: "text/css; charset=utf-8"
     case .icon: "image/svg+xml"
-    case .page, .wire, .codecs, .source: "text/javascript; charset=utf-8"
+    case .page, .wire, .codecs, .source, .outputs: "text/javascript; charset=utf-8"
     }
   }
 
@@ -30,6 +31,7 @@ enum PageFile: String {
     case .wire: PackageResources.wire_js
     case .codecs: PackageResources.codecs_js
     case .source: PackageResources.source_js
+    case .outputs: PackageResources.outputs_js
     }
   }
 }

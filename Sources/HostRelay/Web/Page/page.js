@@ -3,6 +3,7 @@
 import * as wire from "/wire.js";
 import * as codecs from "/codecs.js";
 import * as source from "/source.js";
+import { Outputs, sizeWords } from "/outputs.js";
 
 const element = (id) => document.getElementById(id);
 // Keys stand in the fragment, which a browser never sends: #key=…&control=…
@@ -42,7 +43,9 @@ function show(newState, detail = "") {
   element("state").dataset.state = newState;
   element("word").textContent = word;
   element("detail").textContent = newState === "live" ? "" : detail;
-  element("cover").textContent = cover && detail ? `${cover}: ${detail}` : cover;
+  element("cause").textContent = cover;
+  element("why").textContent = cover && detail;
+  element("cover").className = cover ? "full" : "";
   element("pause").textContent = newState === "paused" ? "Resume" : "Pause";
   showControl();
   document.title = `${word} – Porthole`;
@@ -58,8 +61,11 @@ function bitrateWords(bits) {
 }
 
 function showFigures() {
+  const isKnown = counts.latency !== undefined && state === "live";
+  // Media Source Extensions tell no picture's age, only how much waits to be shown.
+  const how = player instanceof source.SourcePlayer ? " buffered" : "";
   element("latency").textContent =
-    counts.latency === undefined || state !== "live" ? "–" : `${Math.round(counts.latency / 1000)} ms`;
+    isKnown ? `${Math.round(counts.latency / 1000)} ms${how}` : "–";
   element("bitrate").textContent = bitrateWords(counts.bytes * 8);
   element("rate").textContent = `${counts.pictures} a second`;
   element("drops").textContent = String(counts.dropped);
@@ -75,10 +81,13 @@ async function showStatus() {
     const status = await response.json();
     mayControl = status.may_control;
     showControl();
+    element("goes").textContent = outputs.update(status);
+    element("open").hidden = !(outputs.has || mayControl);
     const { agent } = status;
     const isMeasured = agent.connected && agent.vm_size_kb;
     element("memory").textContent = isMeasured ? memoryWords(agent, status.memory) : "–";
-    element("uncounted").textContent = isMeasured ? uncountedWords(agent) : "–";
+    element("uncounted").textContent = isMeasured ? sizeWords(uncounted(agent)) : "–";
+    element("uncounted").title = isMeasured ? uncountedWords(agent) : "";
   } catch {
     // The WebSocket tells when the relay is gone.
   }
@@ -92,6 +101,10 @@ function memoryWords(agent, memory) {
 }
 
 // What no limit counts: a screen's frames, pixels of its own, and what is on its way to the relay.
+function uncounted(agent) {
+  return (agent.frames_held_kb + agent.memfd_kb) * 1024 + agent.send_queue_bytes + agent.socket_bytes;
+}
+
 function uncountedWords(agent) {
   const mb = (kb) => (kb / 1024).toFixed(1);
   const unsent = ((agent.send_queue_bytes + agent.socket_bytes) / 1024).toFixed(1);
@@ -188,9 +201,10 @@ function takeHeartbeat({ time, echo }) {
 // --- The picture
 
 const events = {
-  shown(time, pictures) {
+  shown(time, pictures, buffered) {
     counts.pictures += 1;
     events.total = pictures;
+    if (buffered !== undefined) counts.latency = buffered * 1e6;
     if (time === undefined || clockOffset === undefined) return;
     const latency = performance.now() * 1000 + clockOffset - time;
     // Only where agent and relay share a clock does the difference mean anything.
@@ -228,12 +242,24 @@ function choose(name) {
 
 // --- What people do
 
-async function post(what, body = {}) {
-  const response = await fetch(`/api/v1/${what}${query}`, {
-    method: "POST", headers: authorization(), body: JSON.stringify(body),
+async function ask(method, path, body) {
+  const response = await fetch(`${path}${query}`, {
+    method, headers: authorization(), body: body && JSON.stringify(body),
   });
-  if (!response.ok) element("detail").textContent = (await response.json()).error ?? "";
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Error(answer.error ?? `the relay answers ${response.status}`);
+  return answer;
 }
+
+async function post(what, body = {}) {
+  try {
+    await ask("POST", `/api/v1/${what}`, body);
+  } catch (error) {
+    element("detail").textContent = error.message;
+  }
+}
+
+const outputs = new Outputs(element("outputs"), ask);
 
 function authorization() {
   return control ? { Authorization: `Bearer ${control}` } : {};
@@ -258,6 +284,8 @@ element("sure").onclose = () => {
 element("fullscreen").onclick = fullScreen;
 element("stage").ondblclick = fullScreen;
 element("toggle").onclick = toggleFigures;
+element("open").onclick = () => outputs.open();
+element("snapshot").href = `/snapshot.png${query}`;
 element("player").onchange = ({ target }) => choose(target.value);
 document.onkeydown = (event) => {
   if (event.target.closest("input, select, dialog") || event.ctrlKey || event.metaKey) return;
