@@ -101,18 +101,25 @@ final class GapReader {
   let run: ProcessRun
   private let seconds: Int
 
-  /// Looks for so many seconds from the first picture of `url` on.
-  init(_ url: String, seconds: Int, name: String, in directory: TestDirectory) throws {
+  /// Looks for so many seconds from the first picture of `url` on; `-`: of what `command` writes.
+  init(
+    _ url: String, _ command: [String] = [], seconds: Int, name: String,
+    in directory: TestDirectory
+  ) throws {
     self.seconds = seconds
     run = try ProcessRun(
-      packageRoot + "/scripts/outputs/gaps.py", ["\(seconds)", url], name: name, in: directory)
+      packageRoot + "/scripts/outputs/gaps.py", ["\(seconds)", url] + command, name: name,
+      in: directory)
   }
 
-  /// The same of what a shell's `command` writes.
-  init(of command: String, seconds: Int, name: String, in directory: TestDirectory) throws {
-    self.seconds = seconds
-    let reader = "\(packageRoot)/scripts/outputs/gaps.py \(seconds) -"
-    run = try ProcessRun("bash", ["-c", "\(command) | \(reader)"], name: name, in: directory)
+  /// Waits for its first picture.
+  func waitUntilReading() throws {
+    try waitUntil("picture of \(run.name)", within: .seconds(20)) {
+      if let code = run.exitCode {
+        throw ProcessFailure(description: "\(run.name): code \(code): \(run.errors)")
+      }
+      return run.output.contains("reading")
+    }
   }
 
   func gaps() throws -> Gaps {
@@ -122,5 +129,19 @@ final class GapReader {
       throw ProcessFailure(description: "\(run.name): code \(code): \(line) \(run.errors)")
     }
     return gaps
+  }
+
+  /// The pictures of a file, and the longest time between two of them as they are to be shown.
+  static func media(of file: String, in directory: TestDirectory) throws -> (
+    pictures: Int, media: Double
+  ) {
+    let probe = try ProcessRun.run(
+      "ffprobe",
+      [
+        "-v", "error", "-select_streams", "v", "-show_entries", "packet=pts_time", "-of",
+        "csv=p=0", file,
+      ], name: "file", in: directory)
+    let times = probe.output.split { $0.isNewline || $0 == "," }.compactMap { Double($0) }
+    return (times.count, zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? .infinity)
   }
 }
