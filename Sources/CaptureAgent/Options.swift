@@ -63,7 +63,7 @@ struct Options: Sendable {
       Option(
         "memory-tier", .value("TIER"), "address or data; default: address for software"),
       Option("hold", .value("SECONDS"), "to wait for a relay; 0: for ever", standard: "30"),
-      Option("token-file", .value("FILE"), "default: in the runtime directory"),
+      Option("token-file", .value("FILE"), "the relay's; default: in the runtime directory"),
       Option("restore-file", .value("FILE"), "where the portal's permission is kept"),
       Option("ask", .flag, "forget that permission and ask again"),
       Option("explain-memory", .flag, "print the memory plan and stop"),

@@ -132,7 +132,10 @@ final class Pipeline {
     holdTimer = try loop.addTimer { callbacks.pipeline?.giveUpWaiting() }
     partingTimer = try loop.addTimer { callbacks.pipeline?.loop.quit() }
     noticeTimer = try loop.addTimer { callbacks.pipeline?.saysAlive() }
-    let token = try LinkToken(file: options.tokenFile ?? RuntimeDirectory().file("token"))
+    // One that is named is the relay's: a mistyped name must not make another.
+    let token =
+      try options.tokenFile.map { try LinkToken(existing: $0) }
+      ?? LinkToken(file: RuntimeDirectory().file("token"))
     listener = try RelayListener(
       address: options.listen, token: token, framesPerSecond: options.framesPerSecond, loop: loop
     ) { callbacks.pipeline?.handle($0) }

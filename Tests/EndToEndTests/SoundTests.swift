@@ -99,6 +99,67 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a page plays a sound without seams, and its pictures in step with it`() throws {
+      try withTestDirectory { directory in
+        let desktop = try DesktopSession(in: directory, size: (640, 480))
+        for thing in ["window=counter", "speakers"] { try desktop.show(thing) }
+        let broadcast = try Broadcast(in: directory, desktop: desktop, agent: ["--audio", "app"])
+        try broadcast.waitForSounds(["app": "on"])
+        let page = try Browser(broadcast.page)
+        try page.evaluate(Self.soundWatch)
+        try page.waitForPictures(5, width: 640)
+        try page.wait(until: "!document.getElementById('listen').hidden")
+        try page.evaluate("document.getElementById('listen').click()")
+        try page.wait(until: "heard.length > 150 && inStep.length > 20")
+        let pitches = try #require(
+          try page.evaluate("heard.slice(50).map((one) => one.rises)") as? [Int])
+        // 20 ms of 440 Hz.
+        #expect(pitches.count { (8...9).contains($0) } > pitches.count * 9 / 10, "\(pitches)")
+        let seams = try page.evaluate(
+          "heard.slice(50).filter((one, at, all) => at > 0 && one.start - all[at - 1].start > 0.0201).length"
+        )
+        print("\(seams ?? 0) seams in \(pitches.count) packets")
+        #expect(seams as? Int ?? 99 < pitches.count / 10)
+        let steps = try #require(try page.evaluate("inStep.slice(-20)") as? [Double])
+        print("pictures are late for their sound by \(steps.map { Int($0 * 1000) }) ms")
+        #expect(abs(steps.sorted()[steps.count / 2]) < 0.04)
+      }
+    }
+
+    /// Has a page write down when each piece of sound is to be heard, and how far each picture that it draws
+    /// is from what is heard at that moment, in seconds.
+    private static let soundWatch = """
+      (() => {
+        window.heard = [];
+        window.inStep = [];
+        const times = [];
+        let context;
+        const Decoder = AudioDecoder;
+        window.AudioDecoder = class extends Decoder {
+          constructor({ output, error }) {
+            super({ output(sound) { times.push(sound.timestamp / 1e6); output(sound); }, error });
+          }
+        };
+        const start = AudioBufferSourceNode.prototype.start;
+        AudioBufferSourceNode.prototype.start = function (when) {
+          context = this.context;
+          const samples = this.buffer.getChannelData(0);
+          const rises = samples.filter((one, at) => at > 0 && samples[at - 1] < 0 && one >= 0).length;
+          heard.push({ start: when, time: times[times.length - 1], rises });
+          start.call(this, when);
+        };
+        const draw = CanvasRenderingContext2D.prototype.drawImage;
+        CanvasRenderingContext2D.prototype.drawImage = function (frame, ...rest) {
+          const last = heard[heard.length - 1];
+          if (last && frame.timestamp) {
+            const now = context.currentTime - context.outputLatency - (last.start - last.time);
+            inStep.push(now - frame.timestamp / 1e6);
+          }
+          draw.call(this, frame, ...rest);
+        };
+      })()
+      """
+
     @Test func `an agent that is stopped does not stop the desktop's sound`() throws {
       try withTestDirectory { directory in
         let desktop = try DesktopSession(in: directory, size: (1280, 720))

@@ -33,7 +33,8 @@ class Page:
     async def evaluate(self, expression):
         """{"value"} or {"error"} of a JavaScript expression; a promise is waited for."""
         answer = await self.call(
-            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True,
+            userGesture=True)
         if "exceptionDetails" in answer:
             return {"error": answer["exceptionDetails"].get("exception", {}).get("description")}
         return {"value": answer["result"].get("value")}

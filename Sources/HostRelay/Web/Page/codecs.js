@@ -1,16 +1,23 @@
 // Plays H.264 by WebCodecs onto a canvas: each picture is shown as soon as it is decoded.
 
 const mostWaiting = 30; // pictures in the decoder; beyond, it is too slow, and goes on at a keyframe
+// Microseconds that a picture is held for its sound.
+const leastHeld = 4_000;
+const mostHeld = 400_000;
 
 export const isSupported = "VideoDecoder" in window;
 
 export class CodecPlayer {
-  /** `events`: shown(time, pictures), needsKeyframe(), dropped(pictures), failed(why). */
+  /**
+   * `events`: shown(time, pictures), needsKeyframe(), dropped(pictures), failed(why), and waitFor(time):
+   * microseconds until a picture of that time is due, or undefined for at once.
+   */
   constructor(canvas, events) {
     this.canvas = canvas;
     this.events = events;
     this.context = canvas.getContext("2d", { alpha: false, desynchronized: true });
     this.shown = 0;
+    this.due = [];
     this.restart();
   }
 
@@ -34,6 +41,11 @@ export class CodecPlayer {
   }
 
   close() {
+    for (const { frame, timer } of this.due) {
+      clearTimeout(timer);
+      frame.close();
+    }
+    this.due = [];
     if (this.decoder && this.decoder.state !== "closed") this.decoder.close();
     this.decoder = undefined;
   }
@@ -43,7 +55,7 @@ export class CodecPlayer {
     const codec = codecOf(accessUnit);
     if (!codec) return;
     const decoder = new VideoDecoder({
-      output: (frame) => this.show(frame),
+      output: (frame) => this.decoded(frame),
       error: (error) => {
         if (decoder !== this.decoder) return;
         this.restart();
@@ -53,6 +65,25 @@ export class CodecPlayer {
     });
     decoder.configure({ codec, optimizeForLatency: true });
     this.decoder = decoder;
+  }
+
+  // A picture that comes before its sound is heard waits for it, and those behind it wait for that one.
+  decoded(frame) {
+    const wait = Math.min(this.events.waitFor(frame.timestamp) ?? 0, mostHeld);
+    if (wait < leastHeld && this.due.length === 0) return this.show(frame);
+    const timer = setTimeout(() => {
+      // Of several that are due at once, on a busy machine, the newest is enough.
+      while (this.due[0].frame !== frame) {
+        const older = this.due.shift();
+        clearTimeout(older.timer);
+        older.frame.close();
+        this.events.dropped(1);
+      }
+      this.due.shift();
+      this.show(frame);
+    }, Math.max(wait, 0) / 1000);
+    this.due.push({ frame, timer });
+    return undefined;
   }
 
   show(frame) {
