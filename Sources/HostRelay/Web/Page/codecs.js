@@ -1,16 +1,17 @@
-// Plays H.264 by WebCodecs onto a canvas: each picture is shown as soon as it is decoded.
+// Plays H.264 by WebCodecs onto a canvas: the newest picture that is decoded, each time the browser is about
+// to show something. A browser that is too slow to draw them all falls behind by none.
 
 const mostWaiting = 30; // pictures in the decoder; beyond, it is too slow, and goes on at a keyframe
 
 export const isSupported = "VideoDecoder" in window;
 
 export class CodecPlayer {
-  /** `events`: shown(time, pictures), needsKeyframe(), dropped(pictures), failed(why). */
+  /** `events`: decoded(pictures), shown(time), needsKeyframe(), dropped(pictures), failed(why). */
   constructor(canvas, events) {
     this.canvas = canvas;
     this.events = events;
     this.context = canvas.getContext("2d", { alpha: false, desynchronized: true });
-    this.shown = 0;
+    this.decoded = 0;
     this.restart();
   }
 
@@ -36,6 +37,8 @@ export class CodecPlayer {
   close() {
     if (this.decoder && this.decoder.state !== "closed") this.decoder.close();
     this.decoder = undefined;
+    this.newest?.close();
+    this.newest = undefined;
   }
 
   // Once for a stream: the parameter sets before each keyframe say the rest, a new size too.
@@ -43,7 +46,7 @@ export class CodecPlayer {
     const codec = codecOf(accessUnit);
     if (!codec) return;
     const decoder = new VideoDecoder({
-      output: (frame) => this.show(frame),
+      output: (frame) => this.put(frame),
       error: (error) => {
         if (decoder !== this.decoder) return;
         this.restart();
@@ -55,8 +58,18 @@ export class CodecPlayer {
     this.decoder = decoder;
   }
 
-  show(frame) {
-    const { canvas, context } = this;
+  put(frame) {
+    this.decoded += 1;
+    this.events.decoded(this.decoded);
+    if (this.newest) this.newest.close();
+    else requestAnimationFrame(() => this.show());
+    this.newest = frame;
+  }
+
+  show() {
+    const { canvas, context, newest: frame } = this;
+    if (!frame) return;
+    this.newest = undefined;
     if (canvas.width !== frame.displayWidth || canvas.height !== frame.displayHeight) {
       canvas.width = frame.displayWidth;
       canvas.height = frame.displayHeight;
@@ -64,8 +77,7 @@ export class CodecPlayer {
     context.drawImage(frame, 0, 0);
     const time = frame.timestamp;
     frame.close();
-    this.shown += 1;
-    this.events.shown(time, this.shown);
+    this.events.shown(time);
   }
 }
 
