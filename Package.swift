@@ -45,6 +45,7 @@ let package = Package(
     .systemLibrary(name: "CWebSockets", pkgConfig: "libwebsockets"),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl"),
     .systemLibrary(name: "CAVFormat", pkgConfig: "libavformat"),
+    .systemLibrary(name: "COpus", pkgConfig: "opus"),
 
     // C of our own: what Swift cannot say, and nothing that decides.
     .target(name: "CMemoryGuard"),
@@ -86,7 +87,7 @@ let package = Package(
       name: "CaptureAgent",
       dependencies: [
         "Wire", "Bitstream", "Posix", "Report", "CommandOptions", "PipeWire", "VAAPI", "CSystemd",
-        "CLinux", "CMemoryGuard", "CPixelKernels", "Pixels", "CVA", "SoftwareDriver",
+        "CLinux", "CMemoryGuard", "CPixelKernels", "Pixels", "CVA", "SoftwareDriver", "COpus",
       ],
       swiftSettings: lean),
 
@@ -102,6 +103,7 @@ let package = Package(
         .embedInCode("Web/Page/page.svg"), .embedInCode("Web/Page/page.js"),
         .embedInCode("Web/Page/wire.js"), .embedInCode("Web/Page/codecs.js"),
         .embedInCode("Web/Page/source.js"), .embedInCode("Web/Page/outputs.js"),
+        .embedInCode("Web/Page/sound.js"),
       ],
       swiftSettings: house),
 

@@ -4,6 +4,7 @@
 #include <pipewire/pipewire.h>
 #include <pipewire/impl-module.h>
 #include <spa/buffer/meta.h>
+#include <spa/param/audio/format-utils.h>
 #include <spa/param/buffers.h>
 #include <spa/param/video/format-utils.h>
 #include <spa/pod/builder.h>
@@ -110,6 +111,15 @@ static inline const struct spa_pod *ph_build_format(
 
 static inline bool ph_has_modifier(const struct spa_pod *format) {
   return spa_pod_find_prop(format, NULL, SPA_FORMAT_VIDEO_modifier) != NULL;
+}
+
+// Interleaved 32-bit floats in the machine's byte order, left and right.
+static inline const struct spa_pod *ph_build_sound_format(
+    struct spa_pod_builder *b, uint32_t samples_per_second) {
+  struct spa_audio_info_raw info = {
+      .format = SPA_AUDIO_FORMAT_F32, .rate = samples_per_second, .channels = 2,
+      .position = {SPA_AUDIO_CHANNEL_FL, SPA_AUDIO_CHANNEL_FR}};
+  return spa_format_audio_raw_build(b, SPA_PARAM_EnumFormat, &info);
 }
 
 struct ph_buffer_wish {

@@ -15,6 +15,7 @@ struct Options: Sendable {
   var listen: SocketAddress
   var source: Source
   var showsCursor: Bool
+  var sounds = SoundWish()
   /// The size and the turn of the pictures.
   var wish = PictureWish()
   var framesPerSecond: Int
@@ -43,6 +44,9 @@ struct Options: Sendable {
         "listen", .value("ADDRESS:PORT"), "loopback only; port 0: any", standard: "127.0.0.1:13579"),
       Option(
         "source", .value("SOURCE"), "portal, node:NAME-OR-SERIAL, pattern", standard: "portal"),
+      Option(
+        "audio", .value("SOUND"), "none, app[:NAME], mic[:NAME] or both", standard: "none"),
+      Option("audio-bitrate", .value("BITS"), "a second of each sound", standard: "96k"),
       Option("cursor", .value("HOW"), "embedded or hidden", standard: "embedded"),
       Option("size", .value("WxH"), "of the pictures, with black bars; default: the source's"),
       Option("rotate", .value("DEGREES"), "clockwise: 0, 90, 180 or 270", standard: "0"),
@@ -59,7 +63,7 @@ struct Options: Sendable {
       Option(
         "memory-tier", .value("TIER"), "address or data; default: address for software"),
       Option("hold", .value("SECONDS"), "to wait for a relay; 0: for ever", standard: "30"),
-      Option("token-file", .value("FILE"), "default: in the runtime directory"),
+      Option("token-file", .value("FILE"), "the relay's; default: in the runtime directory"),
       Option("restore-file", .value("FILE"), "where the portal's permission is kept"),
       Option("ask", .flag, "forget that permission and ask again"),
       Option("explain-memory", .flag, "print the memory plan and stop"),
@@ -78,6 +82,12 @@ struct Options: Sendable {
       case _ where text.hasPrefix("node:") && text.count > 5: .node(String(text.dropFirst(5)))
       default: nil
       }
+    }
+    sounds = try values.value("audio", "none, app[:NAME], mic[:NAME] or both") {
+      SoundWish(argument: $0)
+    }
+    sounds.bitsPerSecond = try values.value("audio-bitrate", "bits a second from 6k to 510k") {
+      OptionFormat.bitrate($0).flatMap { (6_000...510_000).contains($0) ? $0 : nil }
     }
     showsCursor = try values.value("cursor", "embedded or hidden") {
       ["embedded": true, "hidden": false][$0]

@@ -39,6 +39,9 @@ final class Pipeline {
   private let partingTimer: TimerSource
   private let noticeTimer: TimerSource
   private var source: (any ScreenSource)?
+  private let sounds: Sounds
+  /// Of the frames; nil before the first.
+  private var size: (width: Int, height: Int)?
   private var encoder: WorkerThread?
   private var links = 0
   /// nil before the first relay.
@@ -118,11 +121,21 @@ final class Pipeline {
         })
     }
     self.signals = signals
+    sounds = try Sounds(
+      loop: loop, wish: options.sounds,
+      outlet: Sounds.Outlet(
+        send: { callbacks.pipeline?.listener.link?.send($0) },
+        sendPacket: {
+          callbacks.pipeline?.listener.link?.send(sound: $1, pts: $2, flags: $3, stream: $0)
+        }))
     ticks = try loop.addTimer { callbacks.pipeline?.everySecond() }
     holdTimer = try loop.addTimer { callbacks.pipeline?.giveUpWaiting() }
     partingTimer = try loop.addTimer { callbacks.pipeline?.loop.quit() }
     noticeTimer = try loop.addTimer { callbacks.pipeline?.saysAlive() }
-    let token = try LinkToken(file: options.tokenFile ?? RuntimeDirectory().file("token"))
+    // One that is named is the relay's: a mistyped name must not make another.
+    let token =
+      try options.tokenFile.map { try LinkToken(existing: $0) }
+      ?? LinkToken(file: RuntimeDirectory().file("token"))
     listener = try RelayListener(
       address: options.listen, token: token, framesPerSecond: options.framesPerSecond, loop: loop
     ) { callbacks.pipeline?.handle($0) }
@@ -147,6 +160,7 @@ final class Pipeline {
     }
     waitForRelay()
     loop.run()
+    sounds.stop()
     source?.stop()
     orders.change { $0.isEnding = true }
     if !hasHung { encoder?.join() }
@@ -208,6 +222,35 @@ final class Pipeline {
     source?.start()
   }
 
+  private func startSounds() {
+    if options.sounds.application != nil { switchSound(.appSound, isOn: true) }
+    if options.sounds.microphone != nil { switchSound(.microphone, isOn: true) }
+  }
+
+  /// One that does not fit the memory plan stays off, and its viewers read why.
+  private func switchSound(_ which: StreamDescription.Source, isOn: Bool) {
+    if isOn, let size, limits.dataBytes != nil,
+      !plan(width: size.width, height: size.height, sounds: sounds.count + 1).isWithinLimit
+    {
+      Log.note("\(which.word): no room for it within the memory limit")
+      listener.link?.send(.soundState(which, .lost, "no room for it within the memory limit"))
+      return
+    }
+    sounds.set(which, isOn: isOn)
+    expectMemory()
+  }
+
+  private func expectMemory() {
+    guard let size else { return }
+    memory.expect(
+      plan(width: size.width, height: size.height, sounds: sounds.count),
+      halved: plan(
+        width: size.width, height: size.height, isHalved: true, sounds: sounds.count))
+  }
+
+  /// Nothing is heard by nobody, nor while the broadcast is paused.
+  private func holdSounds() { sounds.hold(isPaused || listener.link == nil) }
+
   private func waitForRelay() {
     identity.notices.status("waiting for a relay on \(listener.address)")
     if let hold = options.hold { holdTimer.arm(after: hold) }
@@ -228,11 +271,12 @@ final class Pipeline {
   private func handle(_ event: SourceEvent) {
     switch event {
     case .format(let width, let height):
-      let budget = plan(width: width, height: height, isHalved: false)
+      size = (width, height)
+      let budget = plan(width: width, height: height, sounds: sounds.count)
       if limits.dataBytes != nil, !budget.isWithinLimit {
         finish(SourceEnd(code: .memoryLimit, text: budget.refusal))
       } else {
-        memory.expect(budget, halved: plan(width: width, height: height, isHalved: true))
+        expectMemory()
         Log.release()
         Log.note("capturing \(width)x\(height)")
         identity.notices.status("capturing \(width)x\(height)")
@@ -241,10 +285,12 @@ final class Pipeline {
     }
   }
 
-  private func plan(width: Int, height: Int, isHalved: Bool) -> MemoryBudget {
+  private func plan(
+    width: Int, height: Int, isHalved: Bool = false, sounds: Int
+  ) -> MemoryBudget {
     var configuration = Self.configuration(options, size: (width, height))
     configuration.takeFrames(FrameShape(width: width, height: height), isHalved: isHalved)
-    return MemoryBudget(options: options, configuration: configuration)
+    return MemoryBudget(options: options, configuration: configuration, sounds: sounds)
   }
 
   /// After each picture, and once a second.
@@ -282,6 +328,8 @@ final class Pipeline {
       let number = links
       link.isNarrow = memory.step >= .queues
       orders.change { $0.link = number }
+      if source == nil { startSounds() } else { sounds.announce() }
+      holdSounds()
       startSource()
       sendFigures()
     case .message(let message): obey(message)
@@ -294,6 +342,7 @@ final class Pipeline {
       }
       _ = packets.next()
       packets.free()
+      holdSounds()
       if ending != nil { loop.quit() } else { waitForRelay() }
     }
   }
@@ -307,12 +356,15 @@ final class Pipeline {
     case .pause where !isPaused:
       isPaused = true
       orders.change { $0.isPaused = true }
+      holdSounds()
       listener.link?.send(.paused)
     case .resume where isPaused:
       isPaused = false
       orders.requestKeyframe()
       orders.change { $0.isPaused = false }
+      holdSounds()
       listener.link?.send(.resumed)
+    case .sound(let which, let isOn): switchSound(which, isOn: isOn)
     case .finish(let reason):
       finish(SourceEnd(code: .finished, text: reason.isEmpty ? "ended by the relay" : reason))
     default: break  // What this agent has no stream for.
@@ -354,7 +406,10 @@ final class Pipeline {
 
   private func sendFigures() {
     guard let link = listener.link, ending == nil else { return }
-    link.send(.figures(status.figures(of: source?.counts ?? FrameCounts(), link: link)))
+    link.send(
+      .figures(
+        status.figures(
+          of: source?.counts ?? FrameCounts(), soundPackets: sounds.packetCount, link: link)))
   }
 
   /// Ends the broadcast: says so to the relay and in the last words, then leaves the loop.

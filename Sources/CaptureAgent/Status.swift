@@ -10,7 +10,9 @@ struct Status {
   /// Calls of malloc that the loop has made for what is done once a second, and not for pictures.
   var ownAllocations = 0
 
-  func figures(of taken: FrameCounts, link: RelayConnection) -> AgentFigures {
+  func figures(
+    of taken: FrameCounts, soundPackets: Int, link: RelayConnection
+  ) -> AgentFigures {
     var figures = AgentFigures()
     figures[.loopAllocations] = UInt64(max(0, AllocationGuard.threadAllocations - ownAllocations))
     addMemory(to: &figures)
@@ -27,6 +29,7 @@ struct Status {
     figures[.encodeMedianUS] = UInt64(median)
     figures[.encodeMaxUS] = UInt64(most)
     figures[.bitrate] = UInt64(encoded.bitsPerSecond)
+    figures[.soundPackets] = UInt64(soundPackets)
     figures[.packetsSent] = UInt64(link.packetsSent)
     figures[.bytesSent] = UInt64(link.bytesSent)
     figures[.sendQueueBytes] = UInt64(link.waitingBytes)

@@ -129,8 +129,8 @@ final class Relay {
       http.finishReaders(of: broadcast.container.stream)
       pushes.finishStream()
     }
-    broadcast.fragments.finished = { [http, broadcast] in
-      http.finishReaders(of: broadcast.fragments.stream)
+    for output in [broadcast.fragments, broadcast.movie] {
+      output.finished = { [http] in http.finishReaders(of: output.stream) }
     }
     try TLSIdentity.publish(tls, port: http.address.port, in: directory)
     let site = Site(

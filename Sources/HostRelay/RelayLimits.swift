@@ -59,8 +59,8 @@ enum RelayLimits {
   ]
   /// A push that was live for so long is sound: delays begin anew.
   static let pushSoundAfter = Duration.seconds(10)
-  /// A push's `ffmpeg` that reads nothing for so long is killed. Opening an output takes seconds.
-  static let childStuckAfter = Duration.seconds(10)
+  /// A push's `ffmpeg` that reads nothing for so long is killed: opening an output takes seconds.
+  static let childStuckAfter = Duration.seconds(5)
   /// Keyframes of a push: a server's new viewer, and a segment of HLS, begin at one.
   static let pushKeyframeInterval = Duration.seconds(2)
   /// Keyframes of a recording, for who seeks in it.

@@ -32,6 +32,11 @@ package struct LinkToken: Sendable {
     let written = unsafe bytes.withUnsafeBytes { unsafe write(file.raw, $0.baseAddress, $0.count) }
     guard written == bytes.count else { throw PosixError("write \(draft)") }
     if unsafe link(draft, path) != 0, errno != EEXIST { throw PosixError("link \(path)") }
+    try self.init(existing: path)
+  }
+
+  /// Reads the token of a file that somebody else has made; throws ENOENT where it is not there.
+  package init(existing path: String) throws(PosixError) {
     guard let token = try Self.read(path) else { throw PosixError("open \(path)", code: ENOENT) }
     self = token
   }

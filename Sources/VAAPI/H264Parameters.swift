@@ -47,10 +47,12 @@ package struct H264Picture: Sendable {
   package var macroblockCount: Int
   /// entropy_coding_mode_flag, as in the packed picture parameter set.
   package var usesCABAC: Bool
+  /// slice_alpha_c0_offset_div2 and slice_beta_offset_div2, -6 to 6, as in the packed slice header.
+  package var deblockingOffset: Int8
 
   package init(
     isIDR: Bool, frameNum: UInt16, orderIndex: Int32, idrPictureID: UInt16, initialQP: UInt8,
-    qpDelta: Int8, macroblockCount: Int, usesCABAC: Bool
+    qpDelta: Int8, macroblockCount: Int, usesCABAC: Bool, deblockingOffset: Int8
   ) {
     self.isIDR = isIDR
     self.frameNum = frameNum
@@ -60,6 +62,7 @@ package struct H264Picture: Sendable {
     self.qpDelta = qpDelta
     self.macroblockCount = macroblockCount
     self.usesCABAC = usesCABAC
+    self.deblockingOffset = deblockingOffset
   }
 }
 
@@ -134,6 +137,8 @@ extension ParameterBuffers {
     fill(&buffer.RefPicList0, with: picture.reference(in: reference))
     fill(&buffer.RefPicList1, with: .unused)
     buffer.slice_qp_delta = picture.qpDelta
+    buffer.slice_alpha_c0_offset_div2 = picture.deblockingOffset
+    buffer.slice_beta_offset_div2 = picture.deblockingOffset
     try add(buffer, type: VAEncSliceParameterBufferType)
   }
 

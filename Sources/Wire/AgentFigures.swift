@@ -30,6 +30,8 @@ package struct AgentFigures: Equatable, Sendable {
     /// Microseconds, of the last second's pictures.
     case encodeMedianUS = 26
     case encodeMaxUS = 27
+    /// Of Opus, made.
+    case soundPackets = 28
     /// What no limit counts, or not whole: memfds that others made and we hold, those of our own, what
     /// is mapped of frames at once, small messages that wait, and the link's memory in the kernel.
     case framesHeldKB = 32
@@ -80,7 +82,8 @@ extension AgentFigures.Figure {
   package var isCount: Bool {
     switch self {
     case .framesCaptured, .framesReplaced, .framesInvalid, .framesEncoded, .picturesUnchanged,
-      .picturesFailed, .keyframes, .packetsSent, .bytesSent, .bytesCopied, .encoderAllocations,
+      .picturesFailed, .keyframes, .packetsSent, .bytesSent, .soundPackets, .bytesCopied,
+      .encoderAllocations,
       .loopAllocations:
       true
     default: false
@@ -110,6 +113,7 @@ extension AgentFigures.Figure {
     case .bitrate: "bitrate"
     case .encodeMedianUS: "encode_median_us"
     case .encodeMaxUS: "encode_max_us"
+    case .soundPackets: "sound_packets"
     case .framesHeldKB: "frames_held_kb"
     case .framesMappedKB: "frames_mapped_kb"
     case .memfdKB: "memfd_kb"

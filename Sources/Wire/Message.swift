@@ -15,6 +15,8 @@ package enum Message: Equatable, Sendable {
   case figures(AgentFigures)
   /// Memory got scarce, or is not any more; the text says how much.
   case memoryStep(MemoryStep, String)
+  /// A sound begins, ends, or is lost while it is wanted; the text says why.
+  case soundState(StreamDescription.Source, SoundState, String)
   case sessionState(SessionState, session: UInt64, epoch: UInt32, String)
   case keyframeRequest(stream: UInt32)
   case pause
@@ -53,6 +55,7 @@ package enum Message: Equatable, Sendable {
     case .resumed: .resumed
     case .figures: .figures
     case .memoryStep: .memoryStep
+    case .soundState: .soundState
     case .sessionState: .sessionState
     case .keyframeRequest: .keyframeRequest
     case .pause: .pause

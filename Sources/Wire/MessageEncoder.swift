@@ -22,6 +22,10 @@ extension Message {
     case .memoryStep(let step, let text):
       fields.put(step.rawValue)
       fields.put(text)
+    case .soundState(let source, let state, let text):
+      fields.put(source.rawValue)
+      fields.put(state.rawValue)
+      fields.put(text)
     case .sessionState(let state, let session, let epoch, let text):
       fields.put(state.rawValue)
       fields.put(session)

@@ -11,6 +11,16 @@ package struct StreamDescription: Equatable, Sendable {
     case camera = 2
     case appSound = 3
     case microphone = 4
+
+    /// The name in logs, in the status and for `ctl`.
+    package var word: String {
+      switch self {
+      case .screen: "screen"
+      case .camera: "camera"
+      case .appSound: "app"
+      case .microphone: "mic"
+      }
+    }
   }
 
   package enum Codec: UInt8, CaseIterable, Sendable {

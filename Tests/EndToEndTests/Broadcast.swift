@@ -1,4 +1,5 @@
 import Foundation
+import Posix
 import TestSupport
 
 /// Both programs as released, on ports of their own: the relay with the agent as its child.
@@ -59,6 +60,8 @@ final class Broadcast {
     guard run.exitCode == 0 else { throw ProcessFailure(description: run.errors + run.output) }
   }
 
+  /// Where programs read.
+  var consumers: SocketAddress { SocketAddress(bytes: [127, 0, 0, 1], port: ports.consumers) }
   var page: String { "\(scheme)://127.0.0.1:\(ports.http)" }
   /// The page as it is called from elsewhere, with the viewer key.
   func page(at host: String) throws -> String {
@@ -97,6 +100,12 @@ final class Broadcast {
     var lastDeath: String { json["last_death"] as? String ?? "" }
     var agentPID: pid_t? { (agent["pid"] as? Int).map(pid_t.init) }
     func agentFigure(_ name: String) -> Int { agent[name] as? Int ?? 0 }
+    /// The state of each sound that the agent has spoken of.
+    var sounds: [String: String] {
+      (json["sounds"] as? [String: [String: Any]] ?? [:]).compactMapValues {
+        $0["state"] as? String
+      }
+    }
   }
 
   var agentPID: pid_t? { status?.agentPID }
@@ -111,6 +120,18 @@ final class Broadcast {
       guard let status, status.state == "live", status.agentPID != nil else { return nil }
       return status
     }
+  }
+}
+
+extension Broadcast {
+  /// Waits until these sounds stand like that.
+  func waitForSounds(_ states: [String: String]) throws {
+    try waitUntil(
+      "sounds \(states)", within: .seconds(15),
+      isTrue: {
+        guard let sounds = status?.sounds else { return false }
+        return states.allSatisfy { sounds[$0.key] == $0.value }
+      })
   }
 }
 

@@ -30,6 +30,9 @@ final class Browser {
     try process.run()
   }
 
+  /// Of the script whose child the browser is.
+  var pid: pid_t { process.processIdentifier }
+
   /// Its end of input ends the browser.
   deinit {
     try? input.fileHandleForWriting.close()

@@ -18,6 +18,16 @@ extension EndToEnd {
       }
     }
 
+    // It made a token there, which no relay knows.
+    @Test func `a token file that is not there ends with 69 and is named`() throws {
+      try withTestDirectory { directory in
+        let file = directory.file("tokne")
+        let words = ["--source", "pattern", "--va-display", "none", "--token-file", file]
+        try expect(69, file, of: "capture-agent", words, in: directory)
+        #expect(access(file, F_OK) != 0)
+      }
+    }
+
     // Each try wrote eight lines, every two seconds.
     @Test func `what is missing is tried again, and said once`() throws {
       try withTestDirectory { directory in

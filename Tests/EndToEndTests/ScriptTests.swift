@@ -16,6 +16,8 @@ extension EndToEnd {
         #expect(try player.waitForEnd(within: .seconds(8)) == 0)
         #expect(player.counters.count >= 20)
         #expect(try broadcast.waitForEnd(within: .seconds(15)) == 0)
+        // It said that the user had ended it.
+        #expect(broadcast.errors.contains("finished: its time is over"))
         #expect(try processes(mentioning: directory.path) == [])
       }
     }
@@ -38,8 +40,42 @@ extension EndToEnd {
         }
         broadcast.signal(SIGINT)
         #expect(try broadcast.waitForEnd(within: .seconds(15)) == 0)
+        // The shell had a line of its own for it.
+        #expect(!broadcast.errors.contains("Killed"), "\(broadcast.errors)")
         #expect(try processes(mentioning: directory.path) == [])
         #expect(try processes(mentioning: "127.0.0.1:\(http)") == [])
+      }
+    }
+
+    // Such an agent waited for a relay for as long as it holds, and nobody was left to end it.
+    @Test func `an agent whose relay dies before it can be asked is ended with the script`() throws
+    {
+      try withTestDirectory { directory in
+        // The script asks the relay by curl.
+        let curl = directory.file("curl")
+        try Data("#!/bin/sh\nexit 7\n".utf8).write(to: URL(filePath: curl))
+        chmod(curl, 0o700)
+        let http = freePort()
+        let broadcast = try script(
+          ["--desktop", "session", "--source", "pattern"], http: http,
+          path: "\(directory.path):/usr/bin:/bin", in: directory)
+        let agent = try waitUntil("agent") { () -> pid_t? in
+          try broadcast.check()
+          let lines = broadcast.errors.split(separator: "\n")
+          guard lines.contains(where: { $0.contains(": listening on ") }) else { return nil }
+          let line = lines.first { $0.contains(": started agent ") }
+          return line?.split(separator: " ").last.flatMap { pid_t($0) }
+        }
+        let relay = try #require(
+          try processes(mentioning: "127.0.0.1:\(http)").first { $0.name == "host-relay" })
+        // So that it does not start another one in between.
+        broadcast.signal(SIGSTOP)
+        kill(relay.pid, SIGKILL)
+        broadcast.signal(SIGTERM)
+        broadcast.signal(SIGCONT)
+        #expect(try broadcast.waitForEnd(within: .seconds(15)) == 0)
+        let agents = try processes(mentioning: program("capture-agent"))
+        #expect(!agents.contains { $0.pid == agent })
       }
     }
 
@@ -69,7 +105,7 @@ extension EndToEnd {
     @Test func `on a terminal a status line says how it goes, and nothing is doubled`() throws {
       try withTestDirectory { directory in
         let words =
-          [path] + ["--desktop", "headless", "--for", "3", "--source", "pattern"]
+          [scriptPath] + ["--desktop", "headless", "--for", "3", "--source", "pattern"]
           + ports()
         let run = try ProcessRun(
           "script", ["-qec", words.joined(separator: " "), "/dev/null"], name: "terminal",
@@ -92,14 +128,17 @@ extension EndToEnd {
 
     /// With programs that are built already, on ports and a desktop of its own.
     private func script(
-      _ options: [String], http: UInt16 = freePort(), in directory: TestDirectory
+      _ options: [String], http: UInt16 = freePort(), path: String? = nil,
+      in directory: TestDirectory
     ) throws -> ProcessRun {
-      try ProcessRun(
-        path, options + ports(http: http), name: "broadcast",
-        environment: environment(in: directory), in: directory)
+      var variables = environment(in: directory)
+      if let path { variables["PATH"] = path }
+      return try ProcessRun(
+        scriptPath, options + ports(http: http), name: "broadcast", environment: variables,
+        in: directory)
     }
 
-    private var path: String { packageRoot + "/scripts/broadcast" }
+    private var scriptPath: String { packageRoot + "/scripts/broadcast" }
 
     private func ports(http: UInt16 = freePort()) -> [String] {
       [

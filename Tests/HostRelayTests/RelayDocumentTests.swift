@@ -43,6 +43,14 @@ import Wire
       "| not yet heard | \(limits.ungreeted) a port, \(limits.ungreetedOfAddress) an address off"
         + " loopback, \(seconds(WireLimits.greetingTime)) s each |",
       "| a still picture | \(seconds(limits.snapshotTime)) s, \(limits.snapshotBytes) bytes |",
+      "| push that reads nothing | \(seconds(limits.childStuckAfter)) s |",
+      "| push tried again | after \(limits.pushRetryDelays.map(seconds).joined(separator: ", ")) s,"
+        + " and \(seconds(limits.pushRetryDelays.last)) s for ever, ±\(jitter) % |"
+        + " from \(seconds(limits.pushRetryDelays.first)) s again once it was live for"
+        + " \(seconds(limits.pushSoundAfter)) s |",
+      "| keyframes of a push, of a recording | each \(seconds(limits.pushKeyframeInterval)) s, each"
+        + " \(seconds(limits.recordingKeyframeInterval)) s |",
+      "| tickets for recordings | \(limits.tickets), for \(seconds(limits.ticketTime)) s each |",
       "| backlog | \(limits.backlog) connections |",
       "from \(limits.bitrates.lowerBound) to \(limits.bitrates.upperBound) |",
       "at most \(limits.requestBody) bytes.",

@@ -10,7 +10,7 @@ import Testing
   }
 
   private func mux(_ video: SampleVideo) throws -> Muxed {
-    let muxer = try VideoMuxer(.transportStream)
+    let muxer = try ContainerMuxer(.transportStream(tables: 0))
     var muxed = Muxed()
     for (index, unit) in video.accessUnits.enumerated() {
       let bytes = try muxer.mux(
@@ -70,7 +70,7 @@ import Testing
   func notH264() throws {
     try withTestDirectory { directory in
       let video = try SampleVideo(in: directory)
-      let muxer = try VideoMuxer(.transportStream)
+      let muxer = try ContainerMuxer(.transportStream(tables: 0))
       for bad in [[], [1], [UInt8](repeating: 0xff, count: 1000)] as [[UInt8]] {
         #expect(throws: MuxerError.self) {
           try muxer.mux(bad.span, time: 0, duration: 0, isKeyframe: false)

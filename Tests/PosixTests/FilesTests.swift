@@ -27,6 +27,15 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["token"])
   }
 
+  @Test("a token that is to be there is not made")
+  func missingToken() throws {
+    let path = folder.path + "/token"
+    #expect(throws: PosixError("open \(path)", code: ENOENT)) { try LinkToken(existing: path) }
+    #expect(access(path, F_OK) != 0)
+    let made = try LinkToken(file: path)
+    #expect(try LinkToken(existing: path).matches(made.bytes))
+  }
+
   @Test("a token that others may read, or of another length, is refused")
   func badToken() throws {
     let path = folder.path + "/token"

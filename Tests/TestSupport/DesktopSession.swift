@@ -48,6 +48,19 @@ package final class DesktopSession: Sendable {
     return pid
   }
 
+  /// The id of the PipeWire node with this name.
+  package func node(named name: String) throws -> String {
+    let list = try ProcessRun.run(
+      "pw-cli", ["ls", "Node"], environment: environment, in: directory)
+    var id = ""
+    for line in list.output.split(separator: "\n") {
+      let words = line.split(whereSeparator: { " \t,".contains($0) })
+      if words.first == "id", words.count > 1 { id = String(words[1]) }
+      if line.contains("node.name = \"\(name)\"") { return id }
+    }
+    throw ProcessFailure(description: "no node \(name): \(list.output)")
+  }
+
   /// Takes a picture of the screen, as PNG.
   package func screenshot(to path: String) throws {
     let run = try ProcessRun.run("grim", [path], environment: environment, in: directory)

@@ -95,6 +95,35 @@ package final class ScriptedPeer {
     }
   }
 
+  /// The header of the next message; its payload is read and thrown away. For a peer that takes nothing
+  /// by `receive`.
+  package func skipMessage() throws -> MessageHeader {
+    var bytes = [UInt8](repeating: 0, count: MessageHeader.byteCount)
+    try read(into: &bytes, count: bytes.count)
+    let header = try MessageHeader(bytes.span, payloadLimit: WireLimits.payload)
+    var rest = header.length
+    var piece = [UInt8](repeating: 0, count: 262_144)
+    while rest > 0 {
+      let count = min(rest, piece.count)
+      try read(into: &piece, count: count)
+      rest -= count
+    }
+    return header
+  }
+
+  private func read(into bytes: inout [UInt8], count: Int) throws {
+    var taken = 0
+    while taken < count {
+      var wait = pollfd(fd: socket.raw, events: Int16(POLLIN), revents: 0)
+      guard poll(&wait, 1, 10_000) > 0 else { throw ProcessFailure(description: "no byte in 10 s") }
+      let read = bytes.withUnsafeMutableBytes {
+        recv(socket.raw, $0.baseAddress! + taken, count - taken, 0)
+      }
+      guard read > 0 else { throw PosixError("recv") }
+      taken += read
+    }
+  }
+
   /// Whether the other side ends the connection in time, whatever it says before.
   package func isCut(within limit: Duration) throws -> Bool {
     let end = ContinuousClock.now + limit

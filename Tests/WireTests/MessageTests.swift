@@ -28,6 +28,7 @@ import Testing
     func payload(_ message: Message) -> [UInt8] { Array(message.encoded().dropFirst(24)) }
     #expect(payload(.refusal(.busy, "no")) == [0, 17, 0, 2, 0x6e, 0x6f])
     #expect(payload(.sound(.appSound, isOn: false)) == [3, 0])
+    #expect(payload(.soundState(.microphone, .lost, "no")) == [4, 2, 0, 2, 0x6e, 0x6f])
     #expect(
       payload(.audience(readers: 1, containers: 258)) == [0, 0, 0, 1, 0, 0, 1, 2])
     #expect(

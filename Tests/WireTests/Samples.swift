@@ -22,6 +22,7 @@ enum Samples {
     .started(.init(name: "desk", source: "portal", driver: "software")),
     .streamDescription(stream: 1, description), .paused, .resumed, .figures(figures),
     .memoryStep(.picture, "86 % of what is above the plan"),
+    .soundState(.microphone, .lost, "there is no microphone"),
     .sessionState(.interrupted, session: 9, epoch: 2, "agent died"), .keyframeRequest(stream: 1),
     .pause, .resume, .finish("done"), .finish(""), .bitrate(stream: 1, 4_000_000),
     .sound(.microphone, isOn: true), .acknowledgement(packets: 77),

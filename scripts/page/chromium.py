@@ -25,6 +25,8 @@ class Page:
         while True:
             message = json.loads(await self.socket.recv())
             if message.get("id") == number:
+                if "error" in message:
+                    raise ConnectionError(f"{method}: {message['error']['message']}")
                 return message["result"]
 
     async def go(self, url):
@@ -33,7 +35,8 @@ class Page:
     async def evaluate(self, expression):
         """{"value"} or {"error"} of a JavaScript expression; a promise is waited for."""
         answer = await self.call(
-            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True,
+            userGesture=True)
         if "exceptionDetails" in answer:
             return {"error": answer["exceptionDetails"].get("exception", {}).get("description")}
         return {"value": answer["result"].get("value")}

@@ -37,11 +37,13 @@ uint32_t porthole_activity_16x16(const uint8_t *luma, ptrdiff_t stride);
 struct porthole_quantizer {
   uint16_t scale_even[8], scale_odd[8];      ///< levels = (|coefficient| + bias) * scale >> 16
   uint16_t bias_even[8], bias_odd[8];
+  int16_t least_even[8], least_odd[8];       ///< what is smaller becomes 0
   int16_t restore_even[8], restore_odd[8];   ///< coefficients = level * restore (clause 8.5.12.1)
   int32_t qp;
 };
-/// `rounding` is the part of a step, in 1/64, that rounds up: 21 for intra, 11 for inter.
-void porthole_make_quantizer(int qp, int rounding, struct porthole_quantizer *quantizer);
+/// Both in 1/64 of a step: `rounding` is the part that rounds up, and what is less than `least` becomes
+/// 0, for a first level costs several bits and one more of it next to none.
+void porthole_make_quantizer(int qp, int rounding, int least, struct porthole_quantizer *quantizer);
 
 /// Transforms and quantises source minus prediction into 16 blocks in raster order, their levels in
 /// zig-zag order. Of each block `masks` has a bit for each level other than 0, and the answer a bit

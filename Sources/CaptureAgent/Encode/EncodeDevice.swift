@@ -19,7 +19,7 @@ final class EncodeDevice {
   ) throws(EncoderError) -> H264Headers {
     try H264Headers(
       configuration: configuration, profile: choice.capability.profile,
-      bitsPerSecond: control.bitsPerSecond)
+      bitsPerSecond: control.bitsPerSecond, keyframeDeblocking: choice.keyframeDeblocking)
   }
 
   func pictures(for configuration: EncoderConfiguration) throws(EncoderError) -> EncoderPictures {

@@ -6,13 +6,16 @@ import VAAPI
 struct H264Headers {
   let sequenceSet: SequenceParameterSet
   let pictureSet: PictureParameterSet
+  /// Both offsets of keyframes' deblocking, in the slice header's halves.
+  let keyframeDeblocking: Int8
   private var bits = BitWriter(capacity: 64)
 
   /// The longest time between two keyframes that anyone may count on; here only a hint to drivers.
   private static let idrPeriod = 65_535
 
   init(
-    configuration: EncoderConfiguration, profile: Profile, bitsPerSecond: Int
+    configuration: EncoderConfiguration, profile: Profile, bitsPerSecond: Int,
+    keyframeDeblocking: Int8 = 0
   ) throws(EncoderError) {
     let width = configuration.codedWidth / 16
     let height = configuration.codedHeight / 16
@@ -47,6 +50,7 @@ struct H264Headers {
     var pictureSet = PictureParameterSet(initialQP: Int32(RateControl.constantQP))
     pictureSet.usesCABAC = profile != .constrainedBaseline
     self.pictureSet = pictureSet
+    self.keyframeDeblocking = keyframeDeblocking
   }
 
   /// SPS and PPS with start codes.
@@ -85,6 +89,8 @@ struct H264Headers {
       type: picture.isIDR ? .i : .p, frameNum: UInt32(picture.frameNum),
       qpDelta: Int32(picture.qpDelta))
     header.idrPictureID = UInt32(picture.idrPictureID)
+    header.alphaOffsetDiv2 = Int32(picture.deblockingOffset)
+    header.betaOffsetDiv2 = Int32(picture.deblockingOffset)
     bits.reset()
     bits.put(1, bits: 32)  // the start code
     bits.put(UInt32(unit.byte), bits: 8)

@@ -23,7 +23,8 @@ struct PictureOrder {
       isIDR: isIDR, frameNum: UInt16(order % headers.maxFrameNum), orderIndex: order,
       idrPictureID: isIDR ? idrCount & 1 : 0,
       initialQP: UInt8(RateControl.constantQP), qpDelta: qpDelta,
-      macroblockCount: headers.macroblockCount, usesCABAC: headers.pictureSet.usesCABAC)
+      macroblockCount: headers.macroblockCount, usesCABAC: headers.pictureSet.usesCABAC,
+      deblockingOffset: isIDR ? headers.keyframeDeblocking : 0)
   }
 
   /// `picture` was encoded.

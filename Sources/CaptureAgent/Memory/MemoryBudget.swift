@@ -33,7 +33,7 @@ struct MemoryBudget: Equatable, Sendable {
   }
 
   /// The plan of an agent with this encoder; nil stands for one that has no picture yet.
-  init(configuration: EncoderConfiguration?, tier: MemoryTier, limit: Int) {
+  init(configuration: EncoderConfiguration?, tier: MemoryTier, limit: Int, sounds: Int = 0) {
     self.tier = tier
     self.limit = limit
     var pools: [Pool] = []
@@ -61,17 +61,24 @@ struct MemoryBudget: Equatable, Sendable {
         add("coded buffer", bytes: configuration.codedBufferByteCount)
       }
     }
+    if sounds > 0 {
+      add("libraries for sound", bytes: Self.soundCodeKB << 10)
+      add("sound: converter and encoder", count: sounds, bytes: Self.soundKB << 10, isData: true)
+    }
     self.pools = pools
   }
 
   /// Of the tier and the limit that the options name.
-  init(options: Options, configuration: EncoderConfiguration?) {
+  init(options: Options, configuration: EncoderConfiguration?, sounds: Int? = nil) {
     self.init(
-      configuration: configuration, tier: options.memoryTier, limit: options.memoryLimit)
+      configuration: configuration, tier: options.memoryTier, limit: options.memoryLimit,
+      sounds: sounds ?? options.sounds.count)
   }
 
   /// Measured on a release build that captures through the portal: VmPeak and VmData less what is
   /// planned beside them.
+  private static let soundKB = 4_850
+  private static let soundCodeKB = 1_300
   private static let codeKB = 15_350
   private static let ownDataKB = 1_700
 

@@ -7,10 +7,13 @@ import Wire
 struct Outbox {
   // Small messages that a peer leaves unread: a link that has this much waiting is dead.
   private static let messageLimit = 64 << 10
+  // Of these, so much that sound may still be put behind it: a second of two sounds.
+  private static let soundLimit = 32 << 10
 
   private var messages: [UInt8] = []
   private var messageOffset = 0
   private var header = [UInt8](repeating: 0, count: MessageHeader.byteCount)
+  private var soundHeader = [UInt8](repeating: 0, count: MessageHeader.byteCount)
   private var packet: OutgoingPacket?
   private var packetOffset = 0
 
@@ -26,6 +29,19 @@ struct Outbox {
     let bytes = message.encoded()
     guard waitingByteCount + bytes.count <= Self.messageLimit else { return false }
     messages += bytes
+    return true
+  }
+
+  /// Puts a packet of sound, which is small, among the messages; false: too much is waiting.
+  mutating func put(
+    sound: Span<UInt8>, pts: Int64, flags: MessageFlags, stream: UInt32
+  ) -> Bool {
+    guard waitingByteCount + sound.count <= Self.soundLimit else { return false }
+    var span = soundHeader.mutableSpan
+    MessageHeader(kind: .packet, flags: flags, pts: pts, stream: stream, length: sound.count)
+      .write(to: &span)
+    messages += soundHeader
+    for index in sound.indices { messages.append(sound[index]) }
     return true
   }
 

@@ -37,7 +37,9 @@ final class RelayConnection {
   /// Bytes given to the link so far.
   private(set) var bytesSent = 0
   var packetsSent: Int { Int(window.sent) }
-  /// Small messages that wait.
+  /// Streams whose last packet of sound was lost for want of room, a bit each.
+  private var lostSounds: UInt32 = 0
+  /// Small messages that wait, sound among them.
   var waitingBytes: Int { outbox.waitingByteCount }
   /// What the kernel holds for the socket, both ways.
   var kernelBytes: Int { TCPSocket.memory(of: fd.raw) }
@@ -97,6 +99,21 @@ final class RelayConnection {
     window.packetWent(at: MonotonicClock.now())
     bytesSent += MessageHeader.byteCount + packet.unit.byteCount
     isWaitingForWindow = true
+    flush()
+  }
+
+  /// Sends a packet of sound beside the pictures; a relay that does not read loses it.
+  func send(sound: Span<UInt8>, pts: Int64, flags: MessageFlags, stream: UInt32) {
+    guard ending == nil, io != nil else { return }
+    let bit = UInt32(1) << stream
+    var flags = flags
+    if lostSounds & bit != 0 { flags.insert(.discontinuity) }
+    guard outbox.put(sound: sound, pts: pts, flags: flags, stream: stream) else {
+      lostSounds |= bit
+      return
+    }
+    lostSounds &= ~bit
+    bytesSent += MessageHeader.byteCount + sound.count
     flush()
   }
 

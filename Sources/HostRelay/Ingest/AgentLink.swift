@@ -57,6 +57,7 @@ final class AgentLink {
   private var pulse: LinkPulse
   private var agentTime: UInt64 = 0
   private var packetCount: UInt64 = 0
+  private var soundStreams: Set<UInt32> = []
   private var acknowledgedCount: UInt64 = 0
   private var finish: LinkEnd?
 
@@ -171,11 +172,16 @@ final class AgentLink {
   private func take(_ raw: RawMessage) throws(WireError) {
     guard isGreeted else { return try takeGreeting(raw) }
     if raw.header.kind == .packet {
-      packetCount += 1
+      // Sound takes no place among the pictures that are on their way.
+      if !soundStreams.contains(raw.header.stream) { packetCount += 1 }
       packet?(raw)
       return
     }
-    switch try Message(raw) {
+    let message = try Message(raw)
+    if case .streamDescription(let number, let description) = message, description.codec == .opus {
+      soundStreams.insert(number)
+    }
+    switch message {
     case .heartbeat(let time, _): agentTime = time
     case .finished(let code, let text): finish = .finished(code, text)
     case .refusal(let code, let text): close(.refused(code, text))

@@ -26,6 +26,12 @@ struct ContainerClock {
     return time
   }
 
+  /// The time of a sound's packet whose output PTS is `pts`; nil before the first picture.
+  func soundTime(of pts: Int64) -> Int64? {
+    guard let start, pts >= start else { return nil }
+    return Self.ticks(.nanoseconds(pts - start))
+  }
+
   /// The time of a picture that follows the last one as closely as may be.
   mutating func timeAfter(spacing: Duration) -> Int64 {
     let time = (last ?? 0) + max(1, Self.ticks(spacing))

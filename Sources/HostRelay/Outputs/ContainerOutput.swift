@@ -1,13 +1,19 @@
 import Posix
 import Report
+import Wire
 
-/// The screen as MPEG-TS: muxed once, read by any number of players.
+/// The screen and its sounds as MPEG-TS: muxed once, read by any number of players.
 final class ContainerOutput {
   let stream = Stream()
   /// Called at the end of a session, which in a container is the end of the file.
   var finished: (() -> Void)?
 
-  private let muxer: VideoMuxer
+  /// The sounds that there are, in the order of their tracks; others begin with a keyframe.
+  var sounds: [StreamDescription.Source] = []
+
+  private var muxer: ContainerMuxer
+  private var tracks = SoundTracks([])
+  private var tables = 0
   private var repeater = PictureRepeater()
   private var clock = ContainerClock()
   private var keepAlive = KeepAlive()
@@ -16,7 +22,7 @@ final class ContainerOutput {
   private var failures = RepeatedError("MPEG-TS")
 
   init() throws(MuxerError) {
-    muxer = try VideoMuxer(.transportStream)
+    muxer = try ContainerMuxer(.transportStream(tables: 0))
   }
 
   /// Muxes one access unit; what libavformat refuses is counted and left out. `frame` is the
@@ -30,6 +36,12 @@ final class ContainerOutput {
     let pair = repeater.pair(for: accessUnit)
     let spacing = pair.repeated == nil ? frame : frame / 2
     do {
+      if kind == .keyframe, sounds != tracks.sources {
+        // Readers go on, and are told of other tracks.
+        tables += 1
+        muxer = try ContainerMuxer(.transportStream(tables: tables), soundCount: sounds.count)
+        tracks = SoundTracks(sounds)
+      }
       var bytes = try muxer.mux(
         pair.accessUnit.span, time: clock.time(of: pts, spacing: spacing), duration: 0,
         isKeyframe: kind == .keyframe)
@@ -38,6 +50,21 @@ final class ContainerOutput {
           repeated.span, time: clock.timeAfter(spacing: spacing), duration: 0, isKeyframe: false)
       }
       stream.put(Packet(kind: kind, pts: pts, bytes: SharedBytes(bytes)), now: now)
+    } catch {
+      if let line = failures.record("\(error)") { Log.note(line) }
+    }
+  }
+
+  /// Muxes one Opus packet, where its sound has a track already.
+  func put(
+    sound packet: ArraySlice<UInt8>, of source: StreamDescription.Source, pts: Int64, now: Moment
+  ) {
+    guard let place = tracks.place(of: source, at: clock.soundTime(of: pts)) else { return }
+    do {
+      let bytes = try muxer.mux(
+        sound: packet.span, index: place.index, time: place.time,
+        duration: SoundTracks.packetTicks)
+      stream.put(Packet(kind: .sound, pts: pts, bytes: SharedBytes(bytes)), now: now)
     } catch {
       if let line = failures.record("\(error)") { Log.note(line) }
     }

@@ -1,8 +1,10 @@
 import Bitstream
 import Posix
 import Report
+import Wire
 
-/// The screen as fragmented MP4: muxed once, for browsers without WebCodecs and for players.
+/// The screen as fragmented MP4: muxed once, for players with its sounds, and without them for browsers
+/// that have no WebCodecs.
 ///
 /// A fragment is one picture. What stands before the first of them holds for one kind of picture: with
 /// another size or profile a new file begins.
@@ -11,7 +13,16 @@ final class FragmentOutput {
   /// Called at the end of a file: of the session, or of one kind of picture.
   var finished: (() -> Void)?
 
-  private var file: (muxer: VideoMuxer, parameterSets: [UInt8], clock: ContainerClock)?
+  /// The sounds that there are, in the order of their tracks; others begin with a new file.
+  var sounds: [StreamDescription.Source] = []
+
+  private var file: File?
+  private struct File {
+    let muxer: ContainerMuxer
+    let parameterSets: [UInt8]
+    var clock = ContainerClock()
+    var tracks: SoundTracks
+  }
   private var failures = RepeatedError("MP4")
 
   /// Muxes one access unit; what cannot be read is counted and left out.
@@ -32,6 +43,25 @@ final class FragmentOutput {
     }
   }
 
+  /// Muxes one Opus packet, where its sound has a track.
+  func put(
+    sound packet: ArraySlice<UInt8>, of source: StreamDescription.Source, pts: Int64, now: Moment
+  ) {
+    guard let time = file?.clock.soundTime(of: pts),
+      let place = file?.tracks.place(of: source, at: time)
+    else { return }
+    do {
+      guard
+        let bytes = try file?.muxer.mux(
+          sound: packet.span, index: place.index, time: place.time,
+          duration: SoundTracks.packetTicks)
+      else { return }
+      stream.put(Packet(kind: .sound, pts: pts, bytes: SharedBytes(bytes)), now: now)
+    } catch {
+      if let line = failures.record("\(error)") { Log.note(line) }
+    }
+  }
+
   /// Ends the file for those who have seen some of it.
   func finish() {
     guard file != nil else { return }
@@ -41,7 +71,7 @@ final class FragmentOutput {
     finished?()
   }
 
-  /// A new file, unless the keyframe's parameter sets are those of the last one.
+  /// A new file, unless the keyframe's parameter sets and the sounds are those of the last one.
   private func begin(with accessUnit: ArraySlice<UInt8>, now: Moment) throws {
     var parameterSets: [UInt8] = []
     var sequence: SequenceParameterSet?
@@ -57,13 +87,14 @@ final class FragmentOutput {
       parameterSets += [0, 0, 0, 1]
       for index in unit.indices { parameterSets.append(unit[index]) }
     }
-    guard let sequence, parameterSets != file?.parameterSets else { return }
+    guard let sequence, parameterSets != file?.parameterSets || sounds != file?.tracks.sources
+    else { return }
     finish()
-    let muxer = try VideoMuxer(
+    let muxer = try ContainerMuxer(
       .fragments(
         parameterSets: parameterSets, width: sequence.displayWidth,
-        height: sequence.displayHeight))
-    file = (muxer, parameterSets, ContainerClock())
+        height: sequence.displayHeight), soundCount: sounds.count)
+    file = File(muxer: muxer, parameterSets: parameterSets, tracks: SoundTracks(sounds))
     let head = Packet(kind: .message, pts: 0, bytes: SharedBytes(muxer.header))
     stream.head = head
     stream.put(head, now: now)

@@ -99,7 +99,9 @@ struct Destination: Equatable, Sendable {
   }
 
   /// What an output that hangs may take; the relay itself looks too, but one that is killed cannot.
-  private static let deadline = ["-rw_timeout", "10000000"]
+  private static let deadline = [
+    "-rw_timeout", "\(RelayLimits.childStuckAfter.components.seconds * 1_000_000)",
+  ]
 
   private mutating func hide(
     _ options: [(name: String, value: String)], of url: MediaURL

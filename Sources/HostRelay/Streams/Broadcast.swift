@@ -10,6 +10,8 @@ final class Broadcast {
   private(set) var setup: Message.Setup?
   private(set) var descriptions: [UInt32: StreamDescription] = [:]
   private(set) var figures: AgentFigures?
+  /// How the sounds stand that the agent has spoken of.
+  private(set) var sounds: [StreamDescription.Source: (state: SoundState, text: String)] = [:]
   private(set) var memory = Memory()
   private(set) var counts = Counts()
   private(set) var requests = KeyframeRequests()
@@ -20,8 +22,10 @@ final class Broadcast {
   let packets = Stream()
   /// The screen as MPEG-TS.
   let container: ContainerOutput
-  /// The screen as fragmented MP4.
+  /// The screen alone as fragmented MP4, for pages.
   let fragments = FragmentOutput()
+  /// The screen and its sounds as fragmented MP4, for players.
+  let movie = FragmentOutput()
   /// Sends to the agent, if there is one.
   var tell: ((Message) -> Void)?
   /// Whether an agent that is lost again is nothing new for the log.
@@ -48,7 +52,7 @@ final class Broadcast {
   }
 
   /// Every form of it.
-  var streams: [Stream] { [packets, container.stream, fragments.stream] }
+  var streams: [Stream] { [packets, container.stream, fragments.stream, movie.stream] }
 
   private let hold: Duration?
   /// Sessions that are over: an agent that was away may still name one.
@@ -59,6 +63,8 @@ final class Broadcast {
   private var keepAlive = KeepAlive()
   /// Bits a second that whoever controls the broadcast wants; nil: as the agent thinks fit.
   private var wantedBitrate: Int?
+  /// Sounds that whoever controls the broadcast has switched; the others are the agent's affair.
+  private var wantedSounds: [StreamDescription.Source: Bool] = [:]
   private var clock = OutputClock()
   /// Streams of this link that have shown a keyframe; before it no picture passes.
   private var startedStreams: Set<UInt32> = []
@@ -82,6 +88,7 @@ final class Broadcast {
     requests.restart()
     if session.isPauseWanted { tell?(.pause) }
     tellBitrate()
+    for (source, isOn) in wantedSounds { tell?(.sound(source, isOn: isOn)) }
     announceState()
     tellAudience()
   }
@@ -94,8 +101,23 @@ final class Broadcast {
     case .streamDescription(let number, let description):
       guard descriptions[number] != nil || descriptions.count < Self.streamLimit else { return }
       descriptions[number] = description
-      startedStreams.remove(number)
-      packets.forgetCache()
+      if description.codec == .h264 {
+        startedStreams.remove(number)
+        packets.forgetCache()
+      } else {
+        let sounds = descriptions.values.filter { $0.codec == .opus }.map(\.source)
+          .sorted { $0.rawValue < $1.rawValue }
+        if sounds != container.sounds {
+          container.sounds = sounds
+          movie.sounds = sounds
+          askForKeyframe(.resume)
+        }
+      }
+      put(message)
+    case .soundState(let source, let state, let text):
+      sounds[source] = (state, text)
+      let reason = text.isEmpty ? "" : ": \(text)"
+      Log.note("\(source.word) sound \(state.word)\(reason)")
       put(message)
     case .paused:
       session.paused()
@@ -143,10 +165,15 @@ final class Broadcast {
     if stamp.isDiscontinuous { counts.discontinuities += 1 }
     let kind: Packet.Kind = isSound ? .sound : isKeyframe ? .keyframe : .picture
     packets.put(raw.packet(kind, stamp: stamp), now: now)
-    if description.source == .screen, description.codec == .h264 {
+    if isSound {
+      container.put(sound: raw.payload, of: description.source, pts: stamp.pts, now: now)
+      movie.put(sound: raw.payload, of: description.source, pts: stamp.pts, now: now)
+    } else if description.source == .screen {
       let frame = description.frameInterval
       container.put(raw.payload, kind: kind, pts: stamp.pts, frame: frame, now: now)
-      fragments.put(raw.payload, kind: kind, pts: stamp.pts, frame: frame, now: now)
+      for output in [fragments, movie] {
+        output.put(raw.payload, kind: kind, pts: stamp.pts, frame: frame, now: now)
+      }
     }
     if isKeyframe { keyframePassed() }
   }
@@ -180,6 +207,9 @@ final class Broadcast {
     for (number, description) in descriptions.sorted(by: { $0.key < $1.key }) {
       messages.append(.streamDescription(stream: number, description))
     }
+    for (source, sound) in sounds.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      messages.append(.soundState(source, sound.state, sound.text))
+    }
     return messages
   }
 
@@ -207,6 +237,12 @@ final class Broadcast {
     announceState()
   }
 
+  /// Switches a sound on or off, also of the agents after this one.
+  func setSound(_ source: StreamDescription.Source, isOn: Bool) {
+    wantedSounds[source] = isOn
+    tell?(.sound(source, isOn: isOn))
+  }
+
   /// Asks this agent, and those after it, for so many bits a second.
   func setBitrate(_ rate: Int) {
     wantedBitrate = rate
@@ -214,7 +250,8 @@ final class Broadcast {
   }
 
   func tellAudience() {
-    let containers = container.stream.readerCount + fragments.stream.readerCount
+    let containers =
+      container.stream.readerCount + fragments.stream.readerCount + movie.stream.readerCount
     tell?(
       .audience(
         readers: UInt32(packets.readerCount + containers), containers: UInt32(containers)))
@@ -242,9 +279,14 @@ final class Broadcast {
     put(.finished(code, text))
     container.finish()
     fragments.finish()
+    movie.finish()
     setup = nil
     descriptions = [:]
+    sounds = [:]
+    container.sounds = []
+    movie.sounds = []
     wantedBitrate = nil
+    wantedSounds = [:]
     packets.forgetCache()
     guard !forGood else { return }
     ended = ended.suffix(Self.endedLimit - 1) + [session.id]

@@ -10,7 +10,7 @@ struct ControlAPI {
   let finish: (String) -> Void
 
   static let paths: Set<String> = Set(
-    ["pause", "resume", "finish", "keyframe", "bitrate"].map { prefix + $0 })
+    ["pause", "resume", "finish", "keyframe", "bitrate", "sound"].map { prefix + $0 })
   static let prefix = "/api/v1/"
 
   /// Does what `path` says with the JSON object of `body`; an empty one is an empty object.
@@ -34,6 +34,12 @@ struct ControlAPI {
           400, "bits_per_second must be a whole number, \(range.lowerBound) to \(range.upperBound)")
       }
       broadcast.setBitrate(rate)
+    case "sound":
+      guard case .text(let word) = members["source"],
+        let source = StreamDescription.Source(soundWord: word),
+        case .truth(let isOn) = members["on"]
+      else { return .error(400, #"expected {"source": "app" or "mic", "on": true or false}"#) }
+      broadcast.setSound(source, isOn: isOn)
     case "finish":
       switch members["reason"] ?? .text("") {
       case .text(let reason): finish(reason.isEmpty ? "ended by the user" : reason)
@@ -48,6 +54,16 @@ struct ControlAPI {
         ("session", .text(session.name)), ("state", .text(session.state.word)),
         ("paused", .truth(session.isPauseWanted)),
       ]))
+  }
+}
+
+extension StreamDescription.Source {
+  /// A sound by the word that users say; nil for anything else.
+  init?(soundWord word: String) {
+    guard let found = [Self.appSound, .microphone].first(where: { $0.word == word }) else {
+      return nil
+    }
+    self = found
   }
 }
 

@@ -2,13 +2,15 @@ import CommandOptions
 import Glibc
 import Posix
 import Report
+import Wire
 
 /// `host-relay ctl`: one request to the relay that runs, its answer on standard output.
 struct ControlClient {
   static let table = OptionTable(
     program: "host-relay ctl",
     summary: "Asks the relay that runs.\n"
-      + "status | pause | resume | finish [REASON] | keyframe | bitrate N",
+      + "status | pause | resume | finish [REASON] | keyframe | bitrate N | "
+      + "sound app|mic on|off",
     options: [
       Option(
         "http", .value("ADDRESS:PORT"), "where the relay answers", standard: "127.0.0.1:13581"),
@@ -71,9 +73,16 @@ struct ControlClient {
         throw UsageError("bitrate \(words[1]): expected bits a second such as 6000000, 800k or 6M")
       }
       return ("POST", "bitrate", .object([("bits_per_second", .number(rate))]))
+    case ("sound", 2) where ["on", "off"].contains(words[2]):
+      guard StreamDescription.Source(soundWord: words[1]) != nil else {
+        throw UsageError("sound \(words[1]): expected app or mic")
+      }
+      let body = [("source", JSONText.text(words[1])), ("on", .truth(words[2] == "on"))]
+      return ("POST", "sound", .object(body))
     default:
       throw UsageError(
-        "expected status, pause, resume, finish [REASON], keyframe or bitrate N (see --help)")
+        "expected status, pause, resume, finish [REASON], keyframe, bitrate N or "
+          + "sound app|mic on|off (see --help)")
     }
   }
 

@@ -8,6 +8,7 @@ enum PageFile: String {
   case codecs = "/codecs.js"
   case source = "/source.js"
   case outputs = "/outputs.js"
+  case sound = "/sound.js"
 
   init?(path: String) { self.init(rawValue: path) }
 
@@ -18,7 +19,7 @@ enum PageFile: String {
     case .index: "text/html; charset=utf-8"
     case .style: "text/css; charset=utf-8"
     case .icon: "image/svg+xml"
-    case .page, .wire, .codecs, .source, .outputs: "text/javascript; charset=utf-8"
+    case .page, .wire, .codecs, .source, .outputs, .sound: "text/javascript; charset=utf-8"
     }
   }
 
@@ -32,6 +33,7 @@ enum PageFile: String {
     case .codecs: PackageResources.codecs_js
     case .source: PackageResources.source_js
     case .outputs: PackageResources.outputs_js
+    case .sound: PackageResources.sound_js
     }
   }
 }

@@ -42,7 +42,7 @@ struct Site {
           source: broadcast.packets, preface: [.greeting(identity())] + broadcast.preface,
           isHeld: request.isHeld, wantsKeyframe: { broadcast.askForKeyframe(.consumer) }))
     case "/live.ts": return stream(broadcast.container.stream, type: "video/mp2t")
-    case "/live.mp4": return stream(broadcast.fragments.stream, type: "video/mp4")
+    case "/live.mp4": return stream(broadcast.movie.stream, type: "video/mp4")
     case "/snapshot.png": return snapshot(.png)
     case "/snapshot.jpg": return snapshot(.jpg)
     case "/api/v1/status":

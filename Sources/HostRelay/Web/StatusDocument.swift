@@ -38,6 +38,7 @@ struct StatusDocument {
       ("discontinuities", .number(broadcast.counts.discontinuities)),
       ("last_packet_ms", milliseconds(since: broadcast.counts.lastPacket)),
       ("streams", .list(streams)),
+      ("sounds", .object(sounds)),
       ("readers", readers),
       ("keyframe_requests", keyframeRequests),
       ("pushes", pushes.json),
@@ -97,6 +98,15 @@ struct StatusDocument {
     }
   }
 
+  private var sounds: [(String, JSONText)] {
+    broadcast.sounds.sorted { $0.key.rawValue < $1.key.rawValue }.map { source, sound in
+      (
+        source.word,
+        .object([("state", .text(sound.state.word)), ("text", .text(sound.text))])
+      )
+    }
+  }
+
   private var readers: JSONText {
     .object([
       // Programs, and pages that play packets; the ends are those of the consumers' port.
@@ -104,6 +114,7 @@ struct StatusDocument {
       // The ends are those of the HTTP port, whatever was read there.
       ("containers", .object(output(broadcast.container.stream) + counts(of: viewers))),
       ("fragments", .object(output(broadcast.fragments.stream))),
+      ("movies", .object(output(broadcast.movie.stream))),
     ])
   }
 

@@ -48,7 +48,7 @@ extension PictureEncoder {
       let prediction = unsafe work.blockPrediction.pointer()
       _ = unsafe porthole_choose_intra_4x4(
         source, job.source.stride, target, job.target.stride, within(available, x: x, y: y),
-        Int32(likely), UInt32(work.lambda(qp: qp)), prediction, &mode)
+        Int32(likely), UInt32(work.lambda(qp: qp) / 2), prediction, &mode)
       let hasLevels = unsafe porthole_code_4x4(
         source, job.source.stride, target, job.target.stride, prediction, quantizer,
         work.luma.pointer(at: 256 &* set &+ 16 &* index),

@@ -10,6 +10,7 @@ struct PictureJob {
   let height: Int
   /// What the views above are looked through; nil where they show whole pictures.
   let windows: PictureWindows?
+  let isSourceWritable: Bool
   let sliceQP: Int
   /// CABAC's first states, as `CABACContexts` counts them; nil with CAVLC.
   let contextKind: Int?

@@ -64,8 +64,8 @@ final class Workspace {
     steps = try Table(count: 52)
     bitCosts = try Table(count: 52)
     for qp in 0..<52 {
-      unsafe porthole_make_quantizer(Int32(qp), 25, quantizers.pointer(at: 2 * qp))
-      unsafe porthole_make_quantizer(Int32(qp), 11, quantizers.pointer(at: 2 * qp + 1))
+      unsafe porthole_make_quantizer(Int32(qp), 30, 42, quantizers.pointer(at: 2 * qp))
+      unsafe porthole_make_quantizer(Int32(qp), 24, 60, quantizers.pointer(at: 2 * qp + 1))
       // Steps double every six QP; lambda is 1 at QP 12 and grows as the step.
       let step = Self.firstSteps[qp % 6] * Double(1 << (qp / 6))
       lambdas[qp] = Int32(max(1, step / 2.5))

@@ -93,6 +93,7 @@ extension CheckedPicture {
     return unsafe PictureJob(
       source: views.source, target: views.target, memory: memory, reference: views.reference,
       height: Int(sequence.picture_height_in_mbs) * 16, windows: needsWindows ? windows : nil,
+      isSourceWritable: source.pixels.file.isWritable,
       sliceQP: sliceQP, contextKind: contextKind,
       saysTransformSize: saysTransformSize,
       chromaQPOffset: Int(picture.chroma_qp_index_offset),

@@ -16,6 +16,8 @@ extension Driver {
     try checked.writeHeaders(of: context, into: &sink)
     context.encoder.lastSerial = lastSerial
     defer { lastSerial = context.encoder.lastSerial }
+    context.encoder.padSource(
+      of: job, width: checked.displayWidth, height: checked.displayHeight)
     var meanQP = job.sliceQP
     switch options.mode {
     case .lossless:

@@ -2,16 +2,23 @@
 // to show something. A browser that is too slow to draw them all falls behind by none.
 
 const mostWaiting = 30; // pictures in the decoder; beyond, it is too slow, and goes on at a keyframe
+// Microseconds that a picture is held for its sound.
+const leastHeld = 4_000;
+const mostHeld = 400_000;
 
 export const isSupported = "VideoDecoder" in window;
 
 export class CodecPlayer {
-  /** `events`: decoded(pictures), shown(time), needsKeyframe(), dropped(pictures), failed(why). */
+  /**
+   * `events`: decoded(pictures), shown(time), needsKeyframe(), dropped(pictures), failed(why), and
+   * waitFor(time): microseconds until a picture of that time is due, or undefined for at once.
+   */
   constructor(canvas, events) {
     this.canvas = canvas;
     this.events = events;
     this.context = canvas.getContext("2d", { alpha: false, desynchronized: true });
     this.decoded = 0;
+    this.due = [];
     this.restart();
   }
 
@@ -35,6 +42,11 @@ export class CodecPlayer {
   }
 
   close() {
+    for (const { frame, timer } of this.due) {
+      clearTimeout(timer);
+      frame.close();
+    }
+    this.due = [];
     if (this.decoder && this.decoder.state !== "closed") this.decoder.close();
     this.decoder = undefined;
     this.newest?.close();
@@ -58,9 +70,28 @@ export class CodecPlayer {
     this.decoder = decoder;
   }
 
+  // A picture that comes before its sound is heard waits for it, and those behind it wait for that one.
   put(frame) {
     this.decoded += 1;
     this.events.decoded(this.decoded);
+    const wait = Math.min(this.events.waitFor(frame.timestamp) ?? 0, mostHeld);
+    if (wait < leastHeld && this.due.length === 0) return this.showNext(frame);
+    const timer = setTimeout(() => {
+      // Of several that are due at once, on a busy machine, the newest is enough.
+      while (this.due[0].frame !== frame) {
+        const older = this.due.shift();
+        clearTimeout(older.timer);
+        older.frame.close();
+        this.events.dropped(1);
+      }
+      this.due.shift();
+      this.showNext(frame);
+    }, Math.max(wait, 0) / 1000);
+    this.due.push({ frame, timer });
+    return undefined;
+  }
+
+  showNext(frame) {
     if (this.newest) this.newest.close();
     else requestAnimationFrame(() => this.show());
     this.newest = frame;

@@ -4,6 +4,7 @@ import * as wire from "/wire.js";
 import * as codecs from "/codecs.js";
 import * as source from "/source.js";
 import { Outputs, sizeWords } from "/outputs.js";
+import * as sound from "/sound.js";
 
 const element = (id) => document.getElementById(id);
 // Keys stand in the fragment, which a browser never sends: #key=…&control=…
@@ -33,6 +34,10 @@ let clockOffset; // microseconds from this page's clock to the relay's
 let lastHeard = 0;
 let hasEnded = false;
 let mayControl = false;
+// The sources of the streams, by number; how each sound stands, by source.
+const sources = new Map();
+const sounds = new Map();
+const mixer = new sound.Mixer();
 const counts = { bytes: 0, pictures: 0, dropped: 0, latency: undefined };
 
 // --- What people see
@@ -172,14 +177,28 @@ function take(message) {
       hasEnded = state === "finished" || (hasEnded && state === "waiting");
       break;
     }
+    case wire.kinds.started:
+      sounds.clear();
+      showSounds();
+      break;
     case wire.kinds.description: {
       const description = wire.readDescription(message.payload);
+      sources.set(message.stream, description.source);
       if (description.isVideo && description.source === 1) describe(description.codec);
       break;
     }
-    case wire.kinds.packet:
-      player.take?.(message.payload, message.isKeyframe, message.time);
+    case wire.kinds.soundState: {
+      const { source: from, ...how } = wire.readSoundState(message.payload);
+      sounds.set(from, how);
+      showSounds();
       break;
+    }
+    case wire.kinds.packet: {
+      const from = sources.get(message.stream);
+      if (from === 1) player.take?.(message.payload, message.isKeyframe, message.time);
+      else if (sounds.has(from)) mixer.take(from, message.payload, message.time);
+      break;
+    }
     case wire.kinds.heartbeat:
       takeHeartbeat(wire.readHeartbeat(message.payload));
       break;
@@ -200,6 +219,40 @@ function takeHeartbeat({ time, echo }) {
   clockOffset = time - (now + echo) / 2;
 }
 
+// --- Sound
+
+const soundWords = { 3: ["app", "Desktop sound"], 4: ["mic", "Microphone"] };
+
+function showSounds() {
+  const all = [...sounds].filter(([, how]) => how.state !== "off");
+  element("listen").hidden = !(sound.isSupported && all.length > 0);
+  element("heard").textContent = all.filter(([, how]) => how.state === "lost")
+    .map(([from, how]) => `${soundWords[from][1]} lost: ${how.detail}`)
+    .concat(all.length > 0 && !sound.isSupported ? "Sound needs HTTPS" : [])
+    .join(". ");
+  for (const [from, [word]] of Object.entries(soundWords)) {
+    const state = sounds.get(Number(from))?.state ?? "off";
+    element(word).setAttribute("aria-pressed", String(state !== "off"));
+    element(`volume-${word}`).parentElement.hidden = !(mixer.isOn && state !== "off");
+  }
+}
+
+function toggleListening() {
+  if (mixer.isOn) mixer.stop();
+  else mixer.start();
+  element("listen").setAttribute("aria-pressed", String(mixer.isOn));
+  showSounds();
+}
+
+for (const [from, [word]] of Object.entries(soundWords)) {
+  element(`volume-${word}`).oninput = ({ target }) =>
+    mixer.setVolume(Number(from), Number(target.value));
+  element(word).onclick = () => {
+    const isOn = element(word).getAttribute("aria-pressed") === "true";
+    post("sound", { source: word, on: !isOn });
+  };
+}
+
 // --- The picture
 
 const events = {
@@ -215,6 +268,7 @@ const events = {
     counts.latency = latency >= 0 && latency < 60e6 ? latency : undefined;
   },
   total: 0,
+  waitFor: (time) => mixer.waitFor(time),
   needsKeyframe: () => say(wire.kinds.keyframeRequest),
   dropped: (pictures) => { counts.dropped += pictures; },
   failed(why) {
@@ -288,6 +342,7 @@ element("sure").onclose = () => {
 element("fullscreen").onclick = fullScreen;
 element("stage").ondblclick = fullScreen;
 element("toggle").onclick = toggleFigures;
+element("listen").onclick = toggleListening;
 element("open").onclick = () => outputs.open();
 element("snapshot").href = `/snapshot.png${query}`;
 element("player").onchange = ({ target }) => choose(target.value);
@@ -295,6 +350,7 @@ document.onkeydown = (event) => {
   if (event.target.closest("input, select, dialog") || event.ctrlKey || event.metaKey) return;
   if (event.key === "f") fullScreen();
   if (event.key === "i") toggleFigures();
+  if (event.key === "m" && !element("listen").hidden) toggleListening();
 };
 // Another key.
 window.onhashchange = () => location.reload();

@@ -1,0 +1,97 @@
+import TestSupport
+import Testing
+
+@testable import CaptureAgent
+
+@Suite struct SoundTests {
+  @Test("times that jitter by a cycle come out even, and within a cycle of what was said")
+  func jitter() {
+    var random = SplitMix(seed: 7)
+    var clock = SoundClock(samplesPerSecond: 48_000)
+    let cycle: Int64 = 21_333_333
+    var last: Int64?
+    for index in 0..<2_000 {
+      let exact = 1_000_000_000 + Int64(index) * cycle
+      let said = exact + Int64(random.below(20_000_000)) - 10_000_000
+      let stamp = clock.stamp(said, count: 1024)
+      #expect(!stamp.isJump)
+      #expect(abs(stamp.time - exact) < 15_000_000)
+      if let last { #expect(abs(stamp.time - last - cycle) < 2_000_000) }
+      last = stamp.time
+    }
+  }
+
+  @Test("a device whose clock is off is followed for hours", arguments: [-300.0, 300, 3000])
+  func skew(partsPerMillion: Double) {
+    var clock = SoundClock(samplesPerSecond: 48_000)
+    // Nanoseconds that 1,024 of its samples take.
+    let cycle = 1024 / 48_000 * 1e9 / (1 + partsPerMillion / 1e6)
+    for index in 0..<(4 * 3_600 * 47) {
+      let exact = Int64(Double(index) * cycle)
+      let stamp = clock.stamp(exact, count: 1024)
+      #expect(!stamp.isJump)
+      guard abs(stamp.time - exact) < 2_000_000 else {
+        Issue.record("\(stamp.time - exact) ns off after \(index) cycles")
+        return
+      }
+    }
+  }
+
+  @Test("samples that are missing are a jump, and what follows has its own time")
+  func jump() {
+    var clock = SoundClock(samplesPerSecond: 48_000)
+    let first = clock.stamp(0, count: 960)
+    #expect(first == .init(time: 0, isJump: false))
+    let later = clock.stamp(500_000_000, count: 960)
+    #expect(later == .init(time: 500_000_000, isJump: true))
+    let back = clock.stamp(100_000_000, count: 960)
+    #expect(back == .init(time: 100_000_000, isJump: true))
+  }
+
+  @Test("pieces of any length become the same frames", arguments: [1, 7, 441, 960, 1024, 5000])
+  func frames(piecePairs: Int) {
+    var frames = SoundFrames(pairs: 960, samplesPerSecond: 48_000)
+    let all = (0..<2 * 9600).map { Float($0) }
+    var got: [Float] = []
+    var at = 0
+    while at < all.count {
+      let count = min(2 * piecePairs, all.count - at)
+      let time = Int64(at / 2) * 1_000_000_000 / 48_000
+      frames.take(all.span.extracting(at..<at + count), at: time) { frame, pts, followsGap in
+        #expect(frame.count == 1920 && !followsGap)
+        #expect(abs(pts - Int64(got.count / 2) * 1_000_000_000 / 48_000) < 1_000)
+        for index in frame.indices { got.append(frame[index]) }
+      }
+      at += count
+    }
+    #expect(got == all)
+  }
+
+  @Test("half a frame from before a gap is thrown away, and the first behind it says so")
+  func gap() {
+    var frames = SoundFrames(pairs: 960, samplesPerSecond: 48_000)
+    let piece = [Float](repeating: 1, count: 2 * 500)
+    var marks: [Bool] = []
+    frames.take(piece.span, at: 0) { _, _, _ in Issue.record("not whole yet") }
+    for index in 0..<4 {
+      let time = 1_000_000_000 + Int64(index) * 500 * 1_000_000_000 / 48_000
+      frames.take(piece.span, at: time) { _, pts, followsGap in
+        if marks.isEmpty { #expect(pts == 1_000_000_000) }
+        marks.append(followsGap)
+      }
+    }
+    #expect(marks == [true, false])
+    frames.cut()
+    frames.take(piece.span, at: 9_000_000_000) { _, _, _ in Issue.record("not whole yet") }
+  }
+
+  @Test("what --audio may say, and nothing else")
+  func wishes() throws {
+    #expect(SoundWish(argument: "none")?.count == 0)
+    #expect(SoundWish(argument: "app")?.application == .defaultOutput)
+    #expect(SoundWish(argument: "both")?.count == 2)
+    #expect(SoundWish(argument: "app:Firefox")?.application == .application("Firefox"))
+    #expect(SoundWish(argument: "mic:usb mic")?.microphone == .microphone("usb mic"))
+    for word in ["", "app:", "mic:", "all", "App"] { #expect(SoundWish(argument: word) == nil) }
+  }
+}

@@ -1,0 +1,191 @@
+import Foundation
+import TestSupport
+import Testing
+import Wire
+
+extension EndToEnd {
+  @Suite struct Sounds {
+    @Test
+    func `what plays and what is spoken come apart, true in pitch and level, past large keyframes`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let desktop = try DesktopSession(in: directory)
+        for thing in ["window=full", "speakers", "microphone"] { try desktop.show(thing) }
+        // Lossless, so that keyframes are large.
+        let broadcast = try Broadcast(
+          in: directory, desktop: desktop, agent: ["--audio", "both", "--fps", "10"],
+          driver: ["PORTHOLE_DRIVER_MODE": "lossless"])
+        try broadcast.waitUntilLive()
+        try broadcast.waitForSounds(["app": "on", "mic": "on"])
+        let file = directory.file("both.ts")
+        let player = try ProcessRun(
+          "curl", ["-s", "--max-time", "6", "-o", file, broadcast.liveTS], in: directory)
+        let heard = try Heard(broadcast, for: .seconds(6))
+        print("largest keyframe \(heard.largestKeyframe) bytes")
+        #expect(heard.largestKeyframe > 1_000_000)
+        for source in [StreamDescription.Source.appSound, .microphone] {
+          let packets = heard.packets[source] ?? []
+          #expect(packets.count > 270)
+          let steps = zip(packets, packets.dropFirst())
+          let gaps = steps.map { $1.pts - $0.pts }
+          #expect(gaps.min() ?? 0 > 18_000_000 && gaps.max() ?? .max < 22_000_000)
+          let wait = steps.map { $1.arrival - $0.arrival }.max() ?? .seconds(9)
+          print("\(source): \(packets.count) packets, at most \(wait) apart")
+          #expect(wait < .milliseconds(isLongRun ? 40 : 120), "a shared machine may be late")
+        }
+        _ = try player.waitForEnd()
+        for (track, pitch) in [(0, 440.0), (1, 660.0)] {
+          let tone = try Tone(of: file, track: track, in: directory)
+          // As loud as `headless-desktop show` plays it: a sine of half the scale.
+          #expect(abs(tone.hertz - pitch) < 1 && abs(tone.decibels + 9.03) < 1, "\(tone)")
+        }
+      }
+    }
+
+    @Test func `a sound that is taken away is told of within 2 s and comes back by itself`() throws
+    {
+      try withTestDirectory { directory in
+        let desktop = try DesktopSession(in: directory, size: (1280, 720))
+        for thing in ["window=counter", "speakers", "microphone"] { try desktop.show(thing) }
+        let broadcast = try Broadcast(in: directory, desktop: desktop, agent: ["--audio", "both"])
+        try broadcast.waitForSounds(["app": "on", "mic": "on"])
+        for (thing, word, other) in [("microphone", "mic", "app"), ("speakers", "app", "mic")] {
+          let node = try desktop.node(named: "porthole_\(thing)")
+          let run = try ProcessRun.run(
+            "pw-cli", ["destroy", node], environment: desktop.environment, in: directory)
+          #expect(run.exitCode == 0, "\(run.errors)")
+          let begin = ContinuousClock.now
+          try broadcast.waitForSounds([word: "lost", other: "on"])
+          print("\(word): lost after \(ContinuousClock.now - begin)")
+          #expect(ContinuousClock.now - begin < .seconds(2.5))
+          try desktop.hide(thing)
+          try desktop.show(thing)
+          try broadcast.waitForSounds(["app": "on", "mic": "on"])
+        }
+        #expect(broadcast.status?.state == "live")
+      }
+    }
+
+    @Test func `each sound is switched while live, and a pause holds both`() throws {
+      try withTestDirectory { directory in
+        let desktop = try DesktopSession(in: directory, size: (1280, 720))
+        for thing in ["window=counter", "speakers", "microphone"] { try desktop.show(thing) }
+        let broadcast = try Broadcast(in: directory, desktop: desktop)
+        try broadcast.waitUntilLive()
+        #expect(broadcast.status?.sounds == [:])
+        try broadcast.control("sound", "mic", "on")
+        try broadcast.waitForSounds(["mic": "on"])
+        try broadcast.control("sound", "app", "on")
+        try broadcast.control("sound", "mic", "off")
+        try broadcast.waitForSounds(["app": "on", "mic": "off"])
+
+        let peer = try ScriptedPeer.consumer(of: broadcast.consumers)
+        let app = UInt32(StreamDescription.Source.appSound.rawValue)
+        func isSound(_ raw: RawMessage) -> Bool {
+          raw.header.kind == .packet && raw.header.stream == app
+        }
+        try peer.receive("sound") { isSound($0) ? () : nil }
+        try broadcast.control("pause")
+        try peer.receive("pause") { $0.header.kind == .paused ? () : nil }
+        try broadcast.control("resume")
+        var early = 0
+        try peer.receive("end of the pause") { raw -> Void? in
+          if isSound(raw) { early += 1 }
+          return raw.header.kind == .resumed ? () : nil
+        }
+        #expect(early == 0)
+        try peer.receive("sound after the pause") { isSound($0) ? () : nil }
+      }
+    }
+
+    @Test func `a page plays a sound without seams, and its pictures in step with it`() throws {
+      try withTestDirectory { directory in
+        let desktop = try DesktopSession(in: directory, size: (640, 480))
+        for thing in ["window=counter", "speakers"] { try desktop.show(thing) }
+        let broadcast = try Broadcast(in: directory, desktop: desktop, agent: ["--audio", "app"])
+        try broadcast.waitForSounds(["app": "on"])
+        let page = try Browser(broadcast.page)
+        try page.evaluate(Self.soundWatch)
+        try page.waitForPictures(5, width: 640)
+        try page.wait(until: "!document.getElementById('listen').hidden")
+        try page.evaluate("document.getElementById('listen').click()")
+        try page.wait(until: "heard.length > 150 && inStep.length > 20")
+        let pitches = try #require(
+          try page.evaluate("heard.slice(50).map((one) => one.rises)") as? [Int])
+        // 20 ms of 440 Hz.
+        #expect(pitches.count { (8...9).contains($0) } > pitches.count * 9 / 10, "\(pitches)")
+        let seams = try page.evaluate(
+          "heard.slice(50).filter((one, at, all) => at > 0 && one.start - all[at - 1].start > 0.0201).length"
+        )
+        print("\(seams ?? 0) seams in \(pitches.count) packets")
+        #expect(seams as? Int ?? 99 < pitches.count / 10)
+        let steps = try #require(try page.evaluate("inStep.slice(-20)") as? [Double])
+        print("pictures are late for their sound by \(steps.map { Int($0 * 1000) }) ms")
+        #expect(abs(steps.sorted()[steps.count / 2]) < 0.04)
+      }
+    }
+
+    /// Has a page write down when each piece of sound is to be heard, and how far each picture that it draws
+    /// is from what is heard at that moment, in seconds.
+    private static let soundWatch = """
+      (() => {
+        window.heard = [];
+        window.inStep = [];
+        const times = [];
+        let context;
+        const Decoder = AudioDecoder;
+        window.AudioDecoder = class extends Decoder {
+          constructor({ output, error }) {
+            super({ output(sound) { times.push(sound.timestamp / 1e6); output(sound); }, error });
+          }
+        };
+        const start = AudioBufferSourceNode.prototype.start;
+        AudioBufferSourceNode.prototype.start = function (when) {
+          context = this.context;
+          const samples = this.buffer.getChannelData(0);
+          const rises = samples.filter((one, at) => at > 0 && samples[at - 1] < 0 && one >= 0).length;
+          heard.push({ start: when, time: times[times.length - 1], rises });
+          start.call(this, when);
+        };
+        const draw = CanvasRenderingContext2D.prototype.drawImage;
+        CanvasRenderingContext2D.prototype.drawImage = function (frame, ...rest) {
+          const last = heard[heard.length - 1];
+          if (last && frame.timestamp) {
+            const now = context.currentTime - context.outputLatency - (last.start - last.time);
+            inStep.push(now - frame.timestamp / 1e6);
+          }
+          draw.call(this, frame, ...rest);
+        };
+      })()
+      """
+
+    @Test func `an agent that is stopped does not stop the desktop's sound`() throws {
+      try withTestDirectory { directory in
+        let desktop = try DesktopSession(in: directory, size: (1280, 720))
+        for thing in ["window=counter", "speakers"] { try desktop.show(thing) }
+        let broadcast = try Broadcast(in: directory, desktop: desktop, agent: ["--audio", "app"])
+        try broadcast.waitForSounds(["app": "on"])
+        let agent = try #require(broadcast.agentPID)
+        kill(agent, SIGSTOP)
+        defer { kill(agent, SIGCONT) }
+        let seconds = isLongRun ? 20 : 3
+        let file = directory.file("desktop.wav")
+        let recorder = try ProcessRun(
+          "pw-record",
+          ["-P", "{ stream.capture.sink=true }", "--target", "porthole_speakers", file],
+          environment: desktop.environment, in: directory)
+        // Bytes of 48 kHz stereo, 16 bits: what does not come in twice its time does not come.
+        let wanted = seconds * 192_000
+        try waitUntil("\(seconds) s of sound", within: .seconds(2 * seconds + 5)) {
+          (try? readFile(file).count).map { $0 > wanted } == true ? () : nil
+        }
+        recorder.signal(SIGINT)
+        _ = try recorder.waitForEnd()
+        let tone = try Tone(of: file, track: 0, in: directory)
+        // The tone's own player is late now and then, agent or no agent.
+        #expect(abs(tone.hertz - 440) < 20 && abs(tone.decibels + 9.03) < 1, "\(tone)")
+      }
+    }
+  }
+}
