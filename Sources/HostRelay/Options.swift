@@ -25,6 +25,9 @@ struct Options {
       Option(
         "push", .value("URL"), "send it there: rtmp, srt, rtp, hls:FILE ... (docs/outputs.md)",
         isRepeatable: true),
+      Option(
+        "mix", .value("APP,MIC"), "percent of each where a push takes one sound",
+        standard: "100,100"),
       Option("record", .value("FILE"), "record it: .mp4 or .mkv; never written over"),
       Option(
         "hold", .value("SECONDS"), "keep a broadcast without its agent; 0: for ever",
@@ -43,6 +46,7 @@ struct Options {
   let tls: TLSChoice?
   let hosts: [String]
   let pushes: [PushTarget]
+  let mix: SoundMix
   let recording: RecordingShelf?
   /// nil: for ever.
   let hold: Duration?
@@ -69,6 +73,7 @@ struct Options {
     var pushes: [PushTarget] = []
     for text in values.all("push") { pushes.append(try PushTarget(push: text)) }
     self.pushes = pushes
+    mix = try values.value("mix", "two numbers from 0 to 400 such as 100,80", SoundMix.init(_:))
     recording = try values["record"].map { text throws(UsageError) in
       try RecordingShelf(file: text, option: "--record")
     }

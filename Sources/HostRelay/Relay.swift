@@ -47,7 +47,7 @@ final class Relay {
       timer = try LoopTimer(on: loop)
       broadcast = try Broadcast(hold: options.hold)
       pushes = Pushes(
-        to: options.pushes, recording: options.recording, of: broadcast, on: loop)
+        to: options.pushes, recording: options.recording, mix: options.mix, of: broadcast, on: loop)
       snapshots = try Snapshots(of: broadcast, on: loop)
       viewerKey =
         try options.viewerKey ?? AccessKey(LinkToken(file: directory.file("viewer-key")))

@@ -14,7 +14,7 @@ extension EndToEnd {
     {
       try withTestDirectory { directory in
         let desktop = try DesktopSession(in: directory, size: (1280, 720))
-        try desktop.show("window=counter")
+        for thing in ["window=counter", "speakers", "microphone"] { try desktop.show(thing) }
         let servers = try ScaleOut(in: directory)
         let edges = [try servers.edge(), try servers.edge()]
         let srt = freePort()
@@ -22,12 +22,14 @@ extension EndToEnd {
         let listener = try GapReader(
           "srt://127.0.0.1:\(srt)?mode=listener", seconds: Self.seconds, name: "SRT", in: directory)
         let broadcast = try Broadcast(
-          in: directory, desktop: desktop,
+          in: directory, desktop: desktop, agent: ["--audio", "both"],
           relay: [
+            "--mix", "100,50",
             "--push", "rtmp://127.0.0.1:\(servers.originRTMP)/live/screen",
             "--push", "srt://127.0.0.1:\(srt)", "--record", file, "--viewer-key", "watch-all-of-it",
           ])
         let agent = try #require(try broadcast.waitUntilLive().agentPID)
+        try broadcast.waitForSounds(["app": "on", "mic": "on"])
         for index in 0...1 { try broadcast.waitForPush(index, state: "live") }
 
         let players = Players(broadcast, key: "watch-all-of-it", directory)
@@ -50,11 +52,27 @@ extension EndToEnd {
           ("mpv", mpv.run.pid), ("VLC", readers[2].run.pid), ("origin", servers.origin.pid),
           ("edge 1", edges[0].run.pid), ("edge 2", edges[1].run.pid), ("SRT", listener.run.pid),
         ]
+        let mixed = directory.file("mixed.flv")
+        let ears = try ProcessRun.run(
+          "ffmpeg",
+          [
+            "-nostdin", "-v", "error", "-t", "3", "-i",
+            "rtmp://127.0.0.1:\(edges[0].rtmp)/live/screen", "-vn", "-c", "copy", mixed,
+          ], name: "ears", in: directory)
+        #expect(ears.exitCode == 0, "\(ears.errors)")
+        for (pitch, level) in [(440, -9.03), (660, -15.05)] {
+          let heard = try Self.level(of: pitch, in: mixed, directory)
+          print("\(pitch) Hz at \(heard) dB")
+          #expect(abs(heard - level) < 2)
+        }
+        // A sound that stays away keeps nobody waiting.
+        try broadcast.control("sound", "mic", "off")
+
         let before = try parts.map { try ProcessTree(of: $0.1).cpuSeconds }
         let begin = ContinuousClock.now
         // While all of them still run.
-        try waitUntil("most of the time", within: .seconds(Self.seconds)) {
-          ContinuousClock.now - begin > .seconds(Self.seconds) * 0.7
+        try waitUntil("half of the time", within: .seconds(Self.seconds)) {
+          ContinuousClock.now - begin > .seconds(Self.seconds) / 2
         }
         let after = try parts.map { try ProcessTree(of: $0.1).cpuSeconds }
         let passed = begin.duration(to: .now) / .seconds(1)
@@ -79,6 +97,8 @@ extension EndToEnd {
         broadcast.end()
         let recorded = try GapReader.media(of: file, in: directory)
         print("recording: \(recorded)")
+        let tone = try Tone(of: file, track: 0, in: directory)
+        #expect(abs(tone.hertz - 440) < 5 && abs(tone.decibels + 9.03) < 1, "\(tone)")
         #expect(recorded.media < 0.5 && recorded.pictures > 20 * Self.seconds)
       }
     }
@@ -88,6 +108,23 @@ extension EndToEnd {
       print("\(reader.run.name): \(gaps)")
       #expect(gaps.wall < wall && gaps.media < 0.5, "\(reader.run.name)")
       #expect(gaps.pictures > 20 * Self.seconds, "\(reader.run.name)")
+    }
+
+    /// How loud a tone is in a file, in decibels of its root of the mean square.
+    private static func level(
+      of pitch: Int, in file: String, _ directory: TestDirectory
+    ) throws -> Double {
+      let run = try ProcessRun.run(
+        "ffmpeg",
+        [
+          "-nostdin", "-v", "info", "-ss", "0.5", "-i", file, "-af",
+          "bandpass=f=\(pitch):width_type=h:w=20,volumedetect", "-f", "null", "-",
+        ], name: "level", in: directory)
+      let text = run.errors.components(separatedBy: "mean_volume: ").last ?? ""
+      guard let level = Double(text.prefix { $0 != " " }) else {
+        throw ProcessFailure(description: run.errors)
+      }
+      return level
     }
 
     /// The longest time between two of the page's pictures, in milliseconds, from now on.

@@ -47,9 +47,9 @@ import Testing
     #expect(destination.address == expected.address)
     #expect(destination.preset == expected.preset)
     #expect(destination.secrets == expected.secrets)
-    #expect(destination.words.contains(expected.format))
+    #expect(destination.format.words.contains(expected.format))
     for secret in destination.secrets {
-      #expect(!(destination.words + [destination.address, destination.name]).contains(secret))
+      #expect(!(destination.options + [destination.address, destination.name]).contains(secret))
       #expect(!destination.redacted("before \(secret) behind").contains(secret))
     }
   }
@@ -90,13 +90,39 @@ import Testing
         continue
       }
       #expect(destination.address == "file:/tmp/live.m3u8")
-      #expect(destination.words.contains("hls"))
+      #expect(destination.format == .hls)
     }
     guard case .files(let shelf) = try PushTarget(push: "/tmp/x.mkv") else {
       Issue.record("x.mkv is no file")
       return
     }
     #expect(shelf.format == .matroska)
+  }
+
+  @Test(
+    "sounds are mixed at their levels where there is one track, kept apart or as they are elsewhere"
+  )
+  func sounds() throws {
+    let mix = try #require(SoundMix("50,200"))
+    let both = MediaFormat.flv.sound.words(of: [.appSound, .microphone], mix: mix)
+    #expect(
+      both.prefix(2) == [
+        "-filter_complex",
+        "[0:a:0]volume=0.5[s0];[0:a:1]volume=2.0[s1];[s0][s1]amix=inputs=2:normalize=0,"
+          + "aresample=async=1[mix]",
+      ])
+    #expect(both.contains("aac"))
+    let one = MediaFormat.flv.sound.words(of: [.microphone], mix: mix)
+    #expect(one[1].hasPrefix("[0:a:0]volume=2.0[s0];[s0]amix=inputs=1"))
+    #expect(MediaFormat.mp4.sound.words(of: [.appSound], mix: mix).suffix(2) == ["-c:a", "copy"])
+    #expect(MediaFormat.transportStream.sound.words(of: [.appSound], mix: mix).contains("aac"))
+    for words in [
+      MediaFormat.flv.sound.words(of: [], mix: mix),
+      MediaFormat.rtp.sound.words(of: [.appSound], mix: mix),
+    ] { #expect(words == ["-map", "0:v", "-c:v", "copy"]) }
+    for text in ["", "100", "100,", "a,b", "1,2,3", "-1,100", "100,401"] {
+      #expect(SoundMix(text) == nil, "\(text)")
+    }
   }
 
   @Test("ffmpeg's reports are told from what it says to people")

@@ -10,6 +10,8 @@ final class ContainerOutput {
 
   /// The sounds that there are, in the order of their tracks; others begin with a keyframe.
   var sounds: [StreamDescription.Source] = []
+  /// Those that have a track.
+  var soundTracks: [StreamDescription.Source] { tracks.sources }
 
   private var muxer: ContainerMuxer
   private var tracks = SoundTracks([])
@@ -42,12 +44,18 @@ final class ContainerOutput {
         muxer = try ContainerMuxer(.transportStream(tables: tables), soundCount: sounds.count)
         tracks = SoundTracks(sounds)
       }
+      let time = clock.time(of: pts, spacing: spacing)
       var bytes = try muxer.mux(
-        pair.accessUnit.span, time: clock.time(of: pts, spacing: spacing), duration: 0,
-        isKeyframe: kind == .keyframe)
+        pair.accessUnit.span, time: time, duration: 0, isKeyframe: kind == .keyframe)
       if let repeated = pair.repeated {
         bytes += try muxer.mux(
           repeated.span, time: clock.timeAfter(spacing: spacing), duration: 0, isKeyframe: false)
+      }
+      let silence = SoundTracks.silence
+      for place in tracks.silence(before: time) {
+        bytes += try muxer.mux(
+          sound: silence.span, index: place.index, time: place.time,
+          duration: SoundTracks.silenceTicks)
       }
       stream.put(Packet(kind: kind, pts: pts, bytes: SharedBytes(bytes)), now: now)
     } catch {
@@ -69,6 +77,9 @@ final class ContainerOutput {
       if let line = failures.record("\(error)") { Log.note(line) }
     }
   }
+
+  /// A sound is off or lost; its track goes on in silence.
+  func stop(_ source: StreamDescription.Source) { tracks.stop(source) }
 
   /// Repeats the last keyframe with a new PTS where nothing came for a while, since players and
   /// servers give up on a file that stands still. Only a keyframe may follow.

@@ -7,8 +7,9 @@ import CommandOptions
 struct Destination: Equatable, Sendable {
   /// What people are shown.
   let name: String
-  /// Options of the output: what is taken of the input, and the format.
-  let words: [String]
+  let format: MediaFormat
+  /// Other options of the output.
+  private(set) var options: [String] = []
   /// The last word: an address without its secrets, or a file.
   let address: String
   /// Lines `option=value` that ffmpeg reads from a file (`-fpre`); nil: none.
@@ -16,8 +17,6 @@ struct Destination: Equatable, Sendable {
   /// Texts that nobody may see, longest first.
   var secrets: [String] = []
 
-  /// The picture as it is. Sound would be mapped here, and made into what the format takes.
-  private static let tracks = ["-map", "0:v", "-c", "copy"]
   /// What ffmpeg reads of one line of a preset.
   private static let longestSecret = 900
 
@@ -55,7 +54,7 @@ struct Destination: Equatable, Sendable {
   /// A file, in the format that its name says.
   init(file path: String, format: MediaFormat) {
     name = path
-    words = Self.tracks + format.words
+    self.format = format
     // Without this a name with a colon in it would be a protocol.
     address = "file:" + path
   }
@@ -78,7 +77,8 @@ struct Destination: Equatable, Sendable {
         "--push \(url.scheme)://\(url.authority): expected \(url.scheme)://host/app/key")
     }
     name = "\(url.scheme)://\(url.authority)/\(app)/…"
-    words = Self.tracks + Self.deadline + MediaFormat.flv.words
+    format = .flv
+    options = Self.deadline
     address = "\(url.scheme)://\(url.authority)"
     try hide([("rtmp_app", String(app)), ("rtmp_playpath", key)], of: url)
     secrets.removeAll { $0 == app }
@@ -91,7 +91,8 @@ struct Destination: Equatable, Sendable {
     let kept = parameters.filter { !names.contains($0.name) }.map { "\($0.name)=\($0.value)" }
     let query = kept.isEmpty ? "" : "?" + kept.joined(separator: "&")
     name = "\(url.scheme)://\(url.authority)" + (url.path.count > 1 ? "/…" : "")
-    words = Self.tracks + Self.deadline + format.words
+    self.format = format
+    options = Self.deadline
     address = "\(url.scheme)://\(url.authority)\(url.path)\(query)"
     try hide(
       parameters.filter { names.contains($0.name) }.map { ($0.name, MediaURL.decoded($0.value)) },

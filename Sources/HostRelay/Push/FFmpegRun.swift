@@ -35,8 +35,11 @@ final class FFmpegRun {
   /// The beginning of a line that is not whole yet.
   private var line: [UInt8] = []
 
-  /// Starts it towards `destination`, fed by `feed`.
-  init(to destination: Destination, from feed: ChildFeed, on loop: EventLoop) throws {
+  /// Starts it towards `destination`, fed by `feed`. `tracks` are its options for what is taken of the
+  /// input.
+  init(
+    to destination: Destination, tracks: [String], from feed: ChildFeed, on loop: EventLoop
+  ) throws {
     let input = try ChildPipe(.toChild)
     errors = try ChildPipe(.fromChild)
     var preset: OwnedFD?
@@ -48,7 +51,8 @@ final class FFmpegRun {
     }
     do {
       child = try ChildProcess(
-        Self.words(to: destination), descriptors: [input.childs, nil, errors.childs, preset?.raw],
+        Self.words(to: destination, tracks),
+        descriptors: [input.childs, nil, errors.childs, preset?.raw],
         on: loop
       ) { [self] in childEnded($0) }
       input.given()
@@ -118,9 +122,10 @@ final class FFmpegRun {
     }
   }
 
-  private static func words(to destination: Destination) -> [String] {
+  private static func words(to destination: Destination, _ tracks: [String]) -> [String] {
     let preset = destination.preset == nil ? [] : ["-fpre", "/proc/self/fd/3"]
-    return input + destination.words + preset + [destination.address]
+    return input + tracks + destination.options + destination.format.words + preset
+      + [destination.address]
   }
 
   /// A file that only its descriptor names, for what no argument list may show.

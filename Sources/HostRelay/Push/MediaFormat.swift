@@ -44,6 +44,16 @@ enum MediaFormat: Equatable, Sendable {
     }
   }
 
+  /// What becomes of the sounds.
+  var sound: SoundForm {
+    switch self {
+    case .flv, .hls, .rtsp: .mixed
+    case .transportStream: .apart
+    case .mp4, .matroska: .copied
+    case .rtp: .none
+    }
+  }
+
   /// As HTTP calls it.
   var mediaType: String {
     switch self {

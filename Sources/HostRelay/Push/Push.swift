@@ -2,6 +2,7 @@ import CUV
 import Glibc
 import Posix
 import Report
+import Wire
 
 /// One destination of the broadcast: keeps an `ffmpeg` running towards it for as long as there is
 /// something to send, and tries again for ever.
@@ -33,10 +34,14 @@ final class Push {
   var needsKeyframe: (() -> Void)?
 
   private let word: String
-  private let stream: Stream
+  private let source: ContainerOutput
+  private let mix: SoundMix
   private let loop: EventLoop
+  private var stream: Stream { source.stream }
   private var feed: ChildFeed?
   private var run: FFmpegRun?
+  /// The sounds that this run takes.
+  private var sounds: [StreamDescription.Source] = []
   private var starts = 0
   private var formerBytes = 0
   private var backoff = Backoff(RelayLimits.pushRetryDelays)
@@ -50,10 +55,14 @@ final class Push {
   private var isClosed = false
 
   /// `word` is what logs call it.
-  init(_ word: String = "push", to target: PushTarget, from stream: Stream, on loop: EventLoop) {
+  init(
+    _ word: String = "push", to target: PushTarget, from source: ContainerOutput, mix: SoundMix,
+    on loop: EventLoop
+  ) {
     self.word = word
     self.target = target
-    self.stream = stream
+    self.source = source
+    self.mix = mix
     self.loop = loop
   }
 
@@ -83,6 +92,9 @@ final class Push {
     if feed.isStuck(now: now) {
       complaint = "the output took nothing for \(RelayLimits.childStuckAfter.components.seconds) s"
       run.kill()
+    } else if sounds != source.soundTracks, !isEndExpected {
+      Log.note("\(shownName): there are other sounds, which need another run")
+      endInput(of: feed)
     } else if !stream.isSuspended, let last = feed.lastKeyframe,
       now - last >= target.keyframeInterval
     {
@@ -141,7 +153,10 @@ final class Push {
     restarts = starts
     starts += 1
     do {
-      let run = try FFmpegRun(to: destination, from: feed, on: loop)
+      sounds = source.soundTracks
+      let run = try FFmpegRun(
+        to: destination, tracks: destination.format.sound.words(of: sounds, mix: mix), from: feed,
+        on: loop)
       self.run = run
       run.said = { [weak self] in self?.heard($0) }
       run.progressed = { [weak self] in self?.progressed($0) }
@@ -174,7 +189,7 @@ final class Push {
     run = nil
     if let liveSince, .now - liveSince >= RelayLimits.pushSoundAfter { backoff.reset() }
     if isEndExpected {
-      Log.note("\(shownName): ended with the broadcast")
+      Log.note("\(shownName): ended in order")
       if let feed { drop(feed) }
       wait(for: .zero, "waits for a picture")
     } else if case .files = target, let reason = DiskFailure.reason(of: end, saying: complaint) {

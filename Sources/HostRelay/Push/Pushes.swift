@@ -10,14 +10,15 @@ final class Pushes {
   private let broadcast: Broadcast
 
   init(
-    to targets: [PushTarget], recording shelf: RecordingShelf?, of broadcast: Broadcast,
+    to targets: [PushTarget], recording shelf: RecordingShelf?, mix: SoundMix,
+    of broadcast: Broadcast,
     on loop: EventLoop
   ) {
-    let stream = broadcast.container.stream
+    let source = broadcast.container
     self.broadcast = broadcast
     self.shelf = shelf
-    pushes = targets.map { Push(to: $0, from: stream, on: loop) }
-    recording = shelf.map { Push("recording", to: .files($0), from: stream, on: loop) }
+    pushes = targets.map { Push(to: $0, from: source, mix: mix, on: loop) }
+    recording = shelf.map { Push("recording", to: .files($0), from: source, mix: mix, on: loop) }
     for push in all {
       push.needsKeyframe = { [broadcast] in broadcast.askForKeyframe(.push) }
     }

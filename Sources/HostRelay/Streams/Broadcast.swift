@@ -116,6 +116,7 @@ final class Broadcast {
       put(message)
     case .soundState(let source, let state, let text):
       sounds[source] = (state, text)
+      if state != .on { container.stop(source) }
       let reason = text.isEmpty ? "" : ": \(text)"
       Log.note("\(source.word) sound \(state.word)\(reason)")
       put(message)
