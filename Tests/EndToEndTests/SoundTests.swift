@@ -166,7 +166,7 @@ extension EndToEnd {
     {
       try withTestDirectory { directory in
         let desktop = try DesktopSession(in: directory)
-        for thing in ["window=still+flips", "speakers"] { try desktop.show(thing) }
+        for thing in ["window=counter+flips", "speakers"] { try desktop.show(thing) }
         try desktop.hide("speakers")  // The tone; the sink stays.
         let daemon = "\(desktop.environment["XDG_RUNTIME_DIR"] ?? "")/pipewire-0"
         let beeps = try BeepPlayer(
