@@ -151,7 +151,8 @@ let package = Package(
       dependencies: ["Wire", "Bitstream", "PipeWire", "TestSupport", "CaptureSupport"],
       swiftSettings: tests),
     .testTarget(
-      name: "EndToEndTests", dependencies: ["Wire", "Bitstream", "Posix", "TestSupport"],
+      name: "EndToEndTests",
+      dependencies: ["Wire", "Bitstream", "Posix", "TestSupport", "CaptureSupport"],
       swiftSettings: tests),
   ]
 )

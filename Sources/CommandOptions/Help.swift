@@ -3,19 +3,15 @@ extension OptionTable {
   package var help: String {
     let left = options.map(\.usage)
     let indent = min(left.map(\.count).max() ?? 0, Self.leftWidth) + 4
-    var lines = ["usage: \(program) [option ...]", summary, ""]
+    var lines = Self.wrapped("usage: \(program) [option ...]", from: "", indent: 2)
+    for line in summary.split(separator: "\n") {
+      lines += Self.wrapped(String(line), from: "", indent: 2)
+    }
+    lines.append("")
     for (option, left) in zip(options, left) {
       let standard = option.standard.map { " (\($0))" } ?? ""
-      var line = "  \(left)"
-      line += String(repeating: " ", count: max(indent - line.count, 2))
-      for word in (option.help + standard).split(separator: " ") {
-        if line.count + word.count > Self.width {
-          lines.append(Self.trimmed(line))
-          line = String(repeating: " ", count: indent)
-        }
-        line += word + " "
-      }
-      lines.append(Self.trimmed(line))
+      let padding = String(repeating: " ", count: max(indent - left.count - 2, 2))
+      lines += Self.wrapped(option.help + standard, from: "  \(left)\(padding)", indent: indent)
     }
     return lines.joined(separator: "\n") + "\n"
   }
@@ -24,8 +20,19 @@ extension OptionTable {
   private static let width = 80
   private static let leftWidth = 26
 
-  /// Without the space behind the last word.
-  private static func trimmed(_ line: String) -> String { String(line.dropLast()) }
+  /// The words of `text` behind `start`, in lines of which all but the first are indented.
+  private static func wrapped(_ text: String, from start: String, indent: Int) -> [String] {
+    var lines: [String] = []
+    var line = start
+    for word in text.split(separator: " ") {
+      if line.count + word.count > width {
+        lines.append(String(line.dropLast()))
+        line = String(repeating: " ", count: indent)
+      }
+      line += word + " "
+    }
+    return lines + [String(line.dropLast())]
+  }
 }
 
 extension Option {

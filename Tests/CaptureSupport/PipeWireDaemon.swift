@@ -37,21 +37,24 @@ package final class PipeWireDaemon {
   }
 
   /// A connection for a client, as the portal hands one out.
-  package func connect() throws -> OwnedFD {
-    let socket = OwnedFD(
-      try check(Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0), "socket"))
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: socketPath.utf8) }
-    let length = socklen_t(MemoryLayout<sockaddr_un>.size)
-    try check(
-      withUnsafePointer(to: &address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          Glibc.connect(socket.raw, $0, length)
-        }
-      }, "connect")
-    return socket
-  }
+  package func connect() throws -> OwnedFD { try connectToPipeWire(at: socketPath) }
+}
+
+/// A client's connection to the daemon whose socket that is.
+package func connectToPipeWire(at socketPath: String) throws -> OwnedFD {
+  let socket = OwnedFD(
+    try check(Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0), "socket"))
+  var address = sockaddr_un()
+  address.sun_family = sa_family_t(AF_UNIX)
+  withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: socketPath.utf8) }
+  let length = socklen_t(MemoryLayout<sockaddr_un>.size)
+  try check(
+    withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        Glibc.connect(socket.raw, $0, length)
+      }
+    }, "connect")
+  return socket
 }
 
 package func write(_ text: String, to path: String) throws {

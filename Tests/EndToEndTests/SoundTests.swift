@@ -1,3 +1,4 @@
+import CaptureSupport
 import Foundation
 import TestSupport
 import Testing
@@ -159,6 +160,36 @@ extension EndToEnd {
         };
       })()
       """
+
+    @Test func `a flash and a beep of one moment are within 20 ms of each other at a player`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let desktop = try DesktopSession(in: directory)
+        for thing in ["window=counter+flips", "speakers"] { try desktop.show(thing) }
+        try desktop.hide("speakers")  // The tone; the sink stays.
+        let daemon = "\(desktop.environment["XDG_RUNTIME_DIR"] ?? "")/pipewire-0"
+        let beeps = try BeepPlayer(
+          remote: connectToPipeWire(at: daemon), sink: "porthole_speakers")
+        let broadcast = try Broadcast(in: directory, desktop: desktop, agent: ["--audio", "app"])
+        try broadcast.waitUntilLive()
+        try broadcast.waitForSounds(["app": "on"])
+        let seconds = isLongRun ? 1_200 : 20
+        let file = directory.file("both.ts")
+        let player = try ProcessRun(
+          "curl", ["-s", "--max-time", "\(seconds)", "-o", file, broadcast.liveTS], in: directory)
+        _ = try player.waitForEnd(within: .seconds(seconds + 10))
+        withExtendedLifetime(beeps) {}
+        let moments = try Moments(of: file, in: directory)
+        let drawn = try desktop.flips()
+        print("\(moments.flips.count) flips of \(drawn.count), \(moments.beeps.count) beeps")
+        for part in [0..<0.5, 0.5..<1.0] {
+          let step = try #require(moments.soundBehindPicture(drawn: drawn, part: part))
+          print("sound behind picture: \(Int(step * 10_000)) tenths of a millisecond")
+          #expect(abs(step) < 0.02)
+        }
+      }
+    }
 
     @Test func `an agent that is stopped does not stop the desktop's sound`() throws {
       try withTestDirectory { directory in

@@ -61,6 +61,16 @@ package final class DesktopSession: Sendable {
     throw ProcessFailure(description: "no node \(name): \(list.output)")
   }
 
+  /// When the window of `show("window=…+flips")` turned a square black or white, in seconds of
+  /// CLOCK_MONOTONIC.
+  package func flips() throws -> [Double] {
+    let log = String(decoding: try readFile("\(folder)/log/window.log"), as: UTF8.self)
+    return log.split(separator: "\n").compactMap { line in
+      let words = line.split(separator: " ")
+      return words.count == 3 && words[0] == "flip" ? Double(words[2]).map { $0 / 1e9 } : nil
+    }
+  }
+
   /// Takes a picture of the screen, as PNG.
   package func screenshot(to path: String) throws {
     let run = try ProcessRun.run("grim", [path], environment: environment, in: directory)

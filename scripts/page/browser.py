@@ -54,6 +54,8 @@ async def main():
                 said = await asyncio.wait_for(answer(page, line.strip()), 20)
             except asyncio.TimeoutError:
                 said = {"error": "no answer in 20 s"}
+            except ConnectionError as error:
+                said = {"error": str(error)}
             print(json.dumps(said), flush=True)
 
 

@@ -25,6 +25,8 @@ class Page:
         while True:
             message = json.loads(await self.socket.recv())
             if message.get("id") == number:
+                if "error" in message:
+                    raise ConnectionError(f"{method}: {message['error']['message']}")
                 return message["result"]
 
     async def go(self, url):

@@ -46,6 +46,11 @@ final class EncoderInput {
     return 0
   }
 
+  /// Brings back the picture of a device that was lost.
+  func show(_ picture: borrowing RescuedPicture, in pictures: EncoderPictures) {
+    hasPicture = picture.put(into: pictures.input)
+  }
+
   /// The picture is encoded, or will not be.
   func letGo() { held = nil }
 

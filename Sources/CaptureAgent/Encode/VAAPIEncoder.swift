@@ -10,7 +10,7 @@ final class VAAPIEncoder: VideoEncoder {
   let warnings: [String]
   /// The bit rate in force.
   var bitsPerSecond: Int { control.bitsPerSecond }
-  var hasPicture: Bool { input.hasPicture }
+  var hasPicture: Bool { input.hasPicture || rescued != nil }
   /// Bytes of frames written so far: into the input, and into it from beside where the driver maps no
   /// surface.
   private(set) var bytesCopied = 0
@@ -31,6 +31,8 @@ final class VAAPIEncoder: VideoEncoder {
   /// Failures of the driver without a picture between them.
   private var failures = 0
   private var isLost = false
+  /// The loaded picture, between a loss and the next device.
+  private var rescued: RescuedPicture?
 
   /// A driver that fails so often in a row may have lost its device: everything is opened anew.
   private static let lossAfter = 3
@@ -50,6 +52,7 @@ final class VAAPIEncoder: VideoEncoder {
 
   func reconfigure(for frames: FrameShape, isHalved: Bool) throws(EncoderError) {
     configuration.takeFrames(frames, isHalved: isHalved)
+    rescued = nil
     try startAnew()
   }
 
@@ -145,6 +148,7 @@ final class VAAPIEncoder: VideoEncoder {
   /// The pictures; after a loss, those of a device that was opened anew.
   private func configured() throws(EncoderError) -> (EncodeDevice, EncoderPictures) {
     if isLost {
+      rescue()
       giveBackPictures()
       device = nil
       isLost = false
@@ -164,7 +168,15 @@ final class VAAPIEncoder: VideoEncoder {
     guard let device, let pictures else {
       preconditionFailure("whoever starts anew has pictures")
     }
+    if let picture = rescued.take() { input.show(picture, in: pictures) }
     return (device, pictures)
+  }
+
+  /// Keeps the picture that is loaded, for the device that is opened next.
+  private func rescue() {
+    guard input.hasPicture, let pictures else { return }
+    rescued = RescuedPicture.taken(
+      from: pictures.input, width: configuration.codedWidth, height: configuration.codedHeight)
   }
 
   /// The next picture is a keyframe, and of another device if that was one failure too many.

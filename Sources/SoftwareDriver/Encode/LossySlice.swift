@@ -1,5 +1,3 @@
-internal import CPixelKernels
-
 extension PictureEncoder {
   /// A macroblock of more bits than this is not allowed (clause A.3.1); I_PCM has 384 bytes.
   static let largestMacroblockBits = 3200
@@ -133,34 +131,6 @@ extension PictureEncoder {
     job.memory.qualities[row &* columns &+ column] = quality
   }
 
-  /// Codes a macroblock of an I slice.
-  private func codeIntra(
-    _ job: borrowing PictureJob, qp: Int, column: Int, row: Int, into sink: inout BitSink
-  ) {
-    let choice = chooseIntra(job, column: column, row: row)
-    var trial = MacroblockTrial()
-    tryIntra(&trial, job, choice, qp: qp, column: column, row: row, at: sink)
-    settle(trial, job, column: column, row: row, into: &sink)
-  }
-
-  /// Weighs both kinds of intra prediction.
-  private func tryIntra(
-    _ trial: inout MacroblockTrial, _ job: borrowing PictureJob, _ choice: IntraChoice, qp: Int,
-    column: Int, row: Int, at sink: BitSink
-  ) {
-    let chromaMode = chooseIntraChroma(job, column: column, row: row)
-    attempt(&trial, job, column: column, row: row, at: sink) { set in
-      decideIntra16x16(
-        job, mode: choice.mode, chromaMode: chromaMode, column: column, row: row, qp: qp, set: set)
-    }
-    guard choice.cost > Self.plainIntraCost else { return }
-    attempt(&trial, job, column: column, row: row, at: sink) { set in
-      decideIntra4x4(job, chromaMode: chromaMode, column: column, row: row, qp: qp, set: set)
-    }
-  }
-
-  /// Below this SAD Intra_4x4 is not worth a look: half a sample.
-  private static let plainIntraCost = 128
   /// A motion vector that costs no more than so many bits leaves nothing to intra prediction.
   private static let plainInterBits = 128
   /// SSD that coding at `qp` would leave: a twelfth of the step's square a sample.

@@ -14,6 +14,7 @@ final class DrawnFrames {
   private let buffer: SharedBuffer
   private let loop: Loop
   private var deviceBuffer: DMABuf?
+  private var deviceMemory: SharedBuffer?
 
   /// The stride is longer than the row, as compositors like it.
   init(width: Int, height: Int) throws {
@@ -72,6 +73,7 @@ final class DrawnFrames {
   ) throws -> Frame {
     let picture = try devicePicture(modifier: modifier, crop: crop)
     let shared = try SharedBuffer(picture.buffer, returned: loop.addEvent {})
+    deviceMemory = shared
     let frame = Frame(
       lease: shared.lend(), offset: picture.crop.y * stride + picture.crop.x * 4, format: .bgrx,
       width: picture.crop.width, height: picture.crop.height, stride: stride, pts: 0,
@@ -79,6 +81,9 @@ final class DrawnFrames {
     guard let frame else { fatalError("the buffer is as long as its rows") }
     return frame
   }
+
+  /// Whether the last such frame was given back, so that its producer draws into it; once.
+  func takeReturn() -> Bool { deviceMemory?.collect() ?? false }
 
   /// What lies in the buffer now, as a frame.
   func frame(damage: Rectangle? = nil, orientation: Orientation = .upright) -> Frame {

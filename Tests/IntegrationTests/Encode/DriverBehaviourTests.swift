@@ -173,6 +173,33 @@ struct DriverBehaviourTests {
     }
   }
 
+  /// There the picture was gone until the screen changed.
+  @Test("a device that is lost under a still screen is opened anew with the last picture")
+  func stillLoss() async {
+    await #expect(processExitsWith: .success) {
+      setenv("PORTHOLE_DRIVER_FAULTS", "vaEndPicture@2+", 1)
+      let frames = try DrawnFrames(width: 320, height: 192)
+      frames.draw(letters)
+      let encoder = try softwareEncoder(width: 320, height: 192)
+      try encoder.load(frames.frame())
+      var units = [try encoder.encode(keyframe: false, pts: 0).bytes()]
+      for _ in 0..<3 {
+        #expect(throws: EncoderError.self) { try encoder.encode(keyframe: true, pts: 0) }
+        #expect(encoder.hasPicture)
+      }
+      unsetenv("PORTHOLE_DRIVER_FAULTS")
+      let unit = try encoder.encode(keyframe: false, pts: 0)
+      #expect(unit.isKeyframe)
+      units.append(unit.bytes())
+      let pictures = try units.map { bytes in
+        let decoded = try DecodedPictures(annexB: bytes, width: 320, height: 192)
+        #expect(decoded.isClean && decoded.pictures.count == 1, "\(decoded.log)")
+        return decoded.pictures
+      }
+      #expect(pictures[0] == pictures[1])
+    }
+  }
+
   @Test("a bit rate changes within a context, or with a new one where drivers need it")
   func bitrate() async {
     await #expect(processExitsWith: .success) {

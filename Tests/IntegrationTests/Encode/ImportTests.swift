@@ -57,6 +57,27 @@ struct ImportTests {
     }
   }
 
+  @Test("a frame that the driver reads late is lent until its picture is encoded, and no longer")
+  func lateReading() async {
+    await #expect(processExitsWith: .success) {
+      setenv("PORTHOLE_DRIVER_PERSONALITY", "late-processor", 1)
+      let frames = try DrawnFrames(width: 64, height: 64)
+      let encoder = try softwareEncoder(width: 64, height: 64)
+      for color in [0x2060a0, 0xa06020] as [UInt32] {
+        frames.draw { _, _ in color }
+        try encoder.load(frames.deviceFrame())
+        // As a producer does with a buffer that it has back.
+        if frames.takeReturn() { frames.draw { _, _ in 0 } }
+        let opinion = try SecondOpinion(encoder.encode(keyframe: true, pts: 0).bytes())
+        #expect(opinion.distance(x: 32, y: 32, from: color) <= 3)
+        try #require(frames.takeReturn())
+        frames.draw { _, _ in 0 }
+        let again = try SecondOpinion(encoder.encode(keyframe: true, pts: 0).bytes())
+        #expect(again.distance(x: 32, y: 32, from: color) <= 3)
+      }
+    }
+  }
+
   @Test("memory is imported once, known by what it is, and forgotten with its owner")
   func cache() throws {
     let display = try Display.open(.none, driverFolder: builtProducts)

@@ -1,4 +1,5 @@
-// Plays H.264 by WebCodecs onto a canvas: each picture is shown as soon as it is decoded.
+// Plays H.264 by WebCodecs onto a canvas: the newest picture that is decoded, each time the browser is about
+// to show something. A browser that is too slow to draw them all falls behind by none.
 
 const mostWaiting = 30; // pictures in the decoder; beyond, it is too slow, and goes on at a keyframe
 // Microseconds that a picture is held for its sound.
@@ -9,14 +10,14 @@ export const isSupported = "VideoDecoder" in window;
 
 export class CodecPlayer {
   /**
-   * `events`: shown(time, pictures), needsKeyframe(), dropped(pictures), failed(why), and waitFor(time):
-   * microseconds until a picture of that time is due, or undefined for at once.
+   * `events`: decoded(pictures), shown(time), needsKeyframe(), dropped(pictures), failed(why), and
+   * waitFor(time): microseconds until a picture of that time is due, or undefined for at once.
    */
   constructor(canvas, events) {
     this.canvas = canvas;
     this.events = events;
     this.context = canvas.getContext("2d", { alpha: false, desynchronized: true });
-    this.shown = 0;
+    this.decoded = 0;
     this.due = [];
     this.restart();
   }
@@ -48,6 +49,8 @@ export class CodecPlayer {
     this.due = [];
     if (this.decoder && this.decoder.state !== "closed") this.decoder.close();
     this.decoder = undefined;
+    this.newest?.close();
+    this.newest = undefined;
   }
 
   // Once for a stream: the parameter sets before each keyframe say the rest, a new size too.
@@ -55,7 +58,7 @@ export class CodecPlayer {
     const codec = codecOf(accessUnit);
     if (!codec) return;
     const decoder = new VideoDecoder({
-      output: (frame) => this.decoded(frame),
+      output: (frame) => this.put(frame),
       error: (error) => {
         if (decoder !== this.decoder) return;
         this.restart();
@@ -68,9 +71,11 @@ export class CodecPlayer {
   }
 
   // A picture that comes before its sound is heard waits for it, and those behind it wait for that one.
-  decoded(frame) {
+  put(frame) {
+    this.decoded += 1;
+    this.events.decoded(this.decoded);
     const wait = Math.min(this.events.waitFor(frame.timestamp) ?? 0, mostHeld);
-    if (wait < leastHeld && this.due.length === 0) return this.show(frame);
+    if (wait < leastHeld && this.due.length === 0) return this.showNext(frame);
     const timer = setTimeout(() => {
       // Of several that are due at once, on a busy machine, the newest is enough.
       while (this.due[0].frame !== frame) {
@@ -80,14 +85,22 @@ export class CodecPlayer {
         this.events.dropped(1);
       }
       this.due.shift();
-      this.show(frame);
+      this.showNext(frame);
     }, Math.max(wait, 0) / 1000);
     this.due.push({ frame, timer });
     return undefined;
   }
 
-  show(frame) {
-    const { canvas, context } = this;
+  showNext(frame) {
+    if (this.newest) this.newest.close();
+    else requestAnimationFrame(() => this.show());
+    this.newest = frame;
+  }
+
+  show() {
+    const { canvas, context, newest: frame } = this;
+    if (!frame) return;
+    this.newest = undefined;
     if (canvas.width !== frame.displayWidth || canvas.height !== frame.displayHeight) {
       canvas.width = frame.displayWidth;
       canvas.height = frame.displayHeight;
@@ -95,8 +108,7 @@ export class CodecPlayer {
     context.drawImage(frame, 0, 0);
     const time = frame.timestamp;
     frame.close();
-    this.shown += 1;
-    this.events.shown(time, this.shown);
+    this.events.shown(time);
   }
 }
 

@@ -94,7 +94,9 @@ async function showStatus() {
     element("uncounted").textContent = isMeasured ? sizeWords(uncounted(agent)) : "–";
     element("uncounted").title = isMeasured ? uncountedWords(agent) : "";
   } catch {
-    // The WebSocket tells when the relay is gone.
+    // The WebSocket tells when the relay is gone; what else it said holds no longer.
+    element("goes").textContent = "";
+    for (const name of ["memory", "uncounted"]) element(name).textContent = "–";
   }
 }
 
@@ -254,9 +256,11 @@ for (const [from, [word]] of Object.entries(soundWords)) {
 // --- The picture
 
 const events = {
-  shown(time, pictures, buffered) {
-    counts.pictures += 1;
+  decoded(pictures) {
     events.total = pictures;
+  },
+  shown(time, buffered) {
+    counts.pictures += 1;
     if (buffered !== undefined) counts.latency = buffered * 1e6;
     if (time === undefined || clockOffset === undefined) return;
     const latency = performance.now() * 1000 + clockOffset - time;

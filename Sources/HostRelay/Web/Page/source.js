@@ -7,7 +7,7 @@ const kept = 10; // seconds of what was shown
 export const isSupported = "MediaSource" in window;
 
 export class SourcePlayer {
-  /** `events`: shown(time, pictures, seconds that wait behind it), dropped(pictures), failed(why). */
+  /** `events`: decoded(pictures), shown(undefined, seconds that wait behind it), dropped(pictures), failed(why). */
   constructor(video, address, events) {
     this.video = video;
     this.address = address;
@@ -89,9 +89,10 @@ export class SourcePlayer {
     this.isCounting = true;
     const next = (now, { mediaTime }) => {
       this.shown += 1;
+      this.events.decoded(this.shown);
       const { length } = video.buffered;
       this.events.shown(
-        undefined, this.shown, length > 0 ? video.buffered.end(length - 1) - mediaTime : undefined);
+        undefined, length > 0 ? video.buffered.end(length - 1) - mediaTime : undefined);
       video.requestVideoFrameCallback(next);
     };
     video.requestVideoFrameCallback(next);
