@@ -50,7 +50,7 @@ extension EndToEnd {
     ) throws {
       let wanted = (0..<8).map { expected.colour(x: 64 + $0 * 128 + 32, y: 920, side: 64) }
       var worst: [Int] = []
-      _ = try? waitUntil("colours", within: .seconds(5)) {
+      _ = try? waitUntil("colours", within: .seconds(15)) {
         let found = try page.colours(of: picture, x: (0..<8).map { 64 + $0 * 128 + 64 }, y: 952)
         worst = zip(found, wanted).map { $0.distance(to: $1) }
         return worst.allSatisfy { $0 <= 3 }

@@ -71,7 +71,8 @@ export class SourcePlayer {
       }
       return;
     }
-    if (buffer.buffered.length === 0) return;
+    // A jump that is not over would begin anew with each picture, and a slow browser would show none.
+    if (buffer.buffered.length === 0 || video.seeking) return;
     const end = buffer.buffered.end(buffer.buffered.length - 1);
     if (end - video.currentTime > mostBehind) {
       video.currentTime = Math.max(buffer.buffered.start(buffer.buffered.length - 1), end - 0.05);
