@@ -23,7 +23,10 @@ export class SourcePlayer {
     this.media = media;
     this.video.src = URL.createObjectURL(media);
     // The attribute `autoplay` waits for seconds of media first.
-    this.video.onloadeddata = () => this.video.play().catch((error) => this.events.failed(error.message));
+    this.video.onloadeddata = () => this.video.play().catch((error) => {
+      // One that another beginning cuts short has not failed: it would begin a third time.
+      if (media === this.media) this.events.failed(error.message);
+    });
     this.video.onerror = () => this.events.failed(this.video.error?.message ?? "");
     media.onsourceopen = () => {
       URL.revokeObjectURL(this.video.src);
