@@ -5,13 +5,9 @@ struct SoundTracks {
   /// An Opus packet of 20 ms, in ticks of 90 kHz.
   static let packetTicks: Int64 = 1800
 
-  /// 120 ms of stereo silence in Opus: six frames of 20 ms that code nothing (RFC 6716, 3.2.5).
-  static let silence: [UInt8] =
-    [0xff, 0x06]
-    + [UInt8](repeating: 0, count: 6).flatMap { _ in
-      [0xff, 0xfe] as [UInt8]
-    }
-  static let silenceTicks = 6 * packetTicks
+  /// 60 ms of stereo silence in Opus: three frames of 20 ms that code nothing (RFC 6716, 3.2.5).
+  static let silence: [UInt8] = [0xff, 0x03, 0xff, 0xfe, 0xff, 0xfe, 0xff, 0xfe]
+  static let silenceTicks = 3 * packetTicks
 
   /// A track that has been without a packet for so long is given silence; then it is kept up this
   /// closely behind the pictures.
