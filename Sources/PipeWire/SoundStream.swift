@@ -124,7 +124,7 @@ package final class SoundStream {
   }
 
   /// What waits, oldest first. libpipewire tells the time of the newest: in a cycle of the graph a device
-  /// gives what was recorded before it, and an output is given what it plays from then on.
+  /// gives what was recorded before it, and an output is given what it plays from the next cycle on.
   private func takeAll() {
     var time = pw_time()
     unsafe pw_stream_get_time_n(raw, &time, MemoryLayout<pw_time>.size)
@@ -138,7 +138,7 @@ package final class SoundStream {
       unsafe newest = Self.samples(of: buffer).count / 2
       pairs += newest
     }
-    let behind = isMonitor ? pairs - newest : pairs
+    let behind = isMonitor ? pairs - 2 * newest : pairs
     let latency =
       isMonitor || time.rate.denom == 0
       ? 0 : time.delay * Int64(time.rate.num) * 1_000_000_000 / Int64(time.rate.denom)

@@ -144,20 +144,3 @@ func program(_ name: String) -> String {
 
 /// Whether the long versions of the tests are wanted.
 let isLongRun = ProcessInfo.processInfo.environment["PORTHOLE_LONG"] != nil
-
-/// A TCP port of 127.0.0.1 that nobody listens on at this moment.
-func freePort() -> UInt16 {
-  let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-  defer { close(socket) }
-  var address = sockaddr_in()
-  address.sin_family = sa_family_t(AF_INET)
-  address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-  withUnsafeMutablePointer(to: &address) {
-    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-      precondition(bind(socket, $0, length) == 0, "a free port")
-      precondition(getsockname(socket, $0, &length) == 0, "the port's number")
-    }
-  }
-  return UInt16(bigEndian: address.sin_port)
-}

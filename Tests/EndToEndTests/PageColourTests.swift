@@ -50,8 +50,12 @@ extension EndToEnd {
     ) throws {
       let wanted = (0..<8).map { expected.colour(x: 64 + $0 * 128 + 32, y: 920, side: 64) }
       var worst: [Int] = []
-      _ = try? waitUntil("colours", within: .seconds(5)) {
-        let found = try page.colours(of: picture, x: (0..<8).map { 64 + $0 * 128 + 64 }, y: 952)
+      _ = try? waitUntil("colours", within: .seconds(15)) {
+        // A player that begins anew has no picture to copy for a moment.
+        let places = (0..<8).map { 64 + $0 * 128 + 64 }
+        guard let found = try? page.colours(of: picture, x: places, y: 952), found.count == 8 else {
+          return false
+        }
         worst = zip(found, wanted).map { $0.distance(to: $1) }
         return worst.allSatisfy { $0 <= 3 }
       }

@@ -23,7 +23,10 @@ export class SourcePlayer {
     this.media = media;
     this.video.src = URL.createObjectURL(media);
     // The attribute `autoplay` waits for seconds of media first.
-    this.video.onloadeddata = () => this.video.play().catch((error) => this.events.failed(error.message));
+    this.video.onloadeddata = () => this.video.play().catch((error) => {
+      // One that another beginning cuts short has not failed: it would begin a third time.
+      if (media === this.media) this.events.failed(error.message);
+    });
     this.video.onerror = () => this.events.failed(this.video.error?.message ?? "");
     media.onsourceopen = () => {
       URL.revokeObjectURL(this.video.src);
@@ -71,7 +74,8 @@ export class SourcePlayer {
       }
       return;
     }
-    if (buffer.buffered.length === 0) return;
+    // A jump that is not over would begin anew with each picture, and a slow browser would show none.
+    if (buffer.buffered.length === 0 || video.seeking) return;
     const end = buffer.buffered.end(buffer.buffered.length - 1);
     if (end - video.currentTime > mostBehind) {
       video.currentTime = Math.max(buffer.buffered.start(buffer.buffered.length - 1), end - 0.05);
