@@ -8,10 +8,13 @@ struct Heard {
   struct Packet {
     let pts: Int64
     let arrival: ContinuousClock.Instant
+    /// It says that samples are missing before it.
+    let followsGap: Bool
   }
 
   private(set) var packets: [StreamDescription.Source: [Packet]] = [:]
   private(set) var largestKeyframe = 0
+  private var keyframes: [ContinuousClock.Instant] = []
 
   /// Reads for `duration`, and asks for a keyframe each second. Pictures are passed over without a look:
   /// a reader that is slow itself would measure that.
@@ -31,11 +34,24 @@ struct Heard {
       let header = try peer.skipMessage()
       guard header.kind == .packet else { continue }
       if let source = sounds[header.stream] {
-        packets[source, default: []].append(Packet(pts: header.pts, arrival: .now))
+        packets[source, default: []].append(
+          Packet(
+            pts: header.pts, arrival: .now, followsGap: header.flags.contains(.discontinuity)))
       } else if header.flags.contains(.keyframe) {
         largestKeyframe = max(largestKeyframe, header.length)
+        keyframes.append(.now)
       }
     }
+  }
+
+  /// How long this sound waited at most while each keyframe passed, the shortest first.
+  func waits(for source: StreamDescription.Source) -> [Duration] {
+    let arrivals = packets[source]?.map(\.arrival) ?? []
+    let steps = Array(zip(arrivals, arrivals.dropFirst()))
+    return keyframes.compactMap { keyframe in
+      steps.filter { $1 > keyframe - .milliseconds(200) && $0 < keyframe + .milliseconds(100) }
+        .map { $1 - $0 }.max()
+    }.sorted()
   }
 }
 
@@ -52,8 +68,15 @@ struct Tone: CustomStringConvertible {
     guard samples.count > 48_000 else {
       throw ProcessFailure(description: "\(samples.count) samples in track \(track)")
     }
-    let crossings = zip(samples, samples.dropFirst()).count { $0 < 0 && $1 >= 0 }
-    hertz = Double(crossings) * 48_000 / Double(samples.count)
+    // Of the most periods: on a busy machine the player of the tone itself leaves some samples out.
+    var rises: [Double] = []
+    for (index, pair) in zip(samples, samples.dropFirst()).enumerated()
+    where pair.0 < 0 && pair.1 >= 0 {
+      rises.append(Double(index) + Double(pair.0 / (pair.0 - pair.1)))
+    }
+    let periods = zip(rises, rises.dropFirst()).map { $1 - $0 }.sorted()
+    guard !periods.isEmpty else { throw ProcessFailure(description: "silence in track \(track)") }
+    hertz = 48_000 / periods[periods.count / 2]
     let square = samples.reduce(0) { $0 + Double($1) * Double($1) } / Double(samples.count)
     decibels = 10 * log10(square)
   }
