@@ -86,9 +86,7 @@ enum Agent {
   }
 
   private static func explainMemory(_ options: Options) -> ExitCode {
-    let configuration = EncoderConfiguration(
-      width: options.patternSize.width, height: options.patternSize.height,
-      display: options.display, driverFolder: Pipeline.ownFolder, wish: options.wish)
+    let configuration = EncoderConfiguration(options, size: options.patternSize)
     let budget = MemoryBudget(options: options, configuration: configuration)
     for line in budget.lines { print(line) }
     return budget.isWithinLimit ? .finished : .memoryLimit

@@ -10,6 +10,15 @@ struct Options: Sendable {
     case portal
     case node(String)
     case pattern
+
+    /// As `--source` says it.
+    var word: String {
+      switch self {
+      case .portal: "portal"
+      case .node(let name): "node:\(name)"
+      case .pattern: "pattern"
+      }
+    }
   }
 
   var listen: SocketAddress

@@ -9,6 +9,7 @@ import Wire
 /// this first.
 ///
 ///     ScreenSource -> FrameSlot -> EncodeThread -> PacketSlot -> RelayListener
+///     Sounds -------------------------------------------------------^
 final class Pipeline {
   /// The screen is the first stream of a link.
   private static let screenStream: UInt32 = 1
@@ -72,7 +73,7 @@ final class Pipeline {
     let isSizeKnown = options.source == .pattern
     let budget = MemoryBudget(
       options: options,
-      configuration: isSizeKnown ? Self.configuration(options, size: options.patternSize) : nil)
+      configuration: isSizeKnown ? EncoderConfiguration(options, size: options.patternSize) : nil)
     if limits.dataBytes != nil, !budget.isWithinLimit {
       throw SourceEnd(code: .memoryLimit, text: budget.refusal)
     }
@@ -98,9 +99,9 @@ final class Pipeline {
     self.options = options
     self.limits = limits
     self.identity = identity
-    let display = try Display.open(options.display, driverFolder: Self.ownFolder)
+    let display = try Display.open(options.display, driverFolder: Executable.folder)
     driver = display.vendor
-    modifiers = Self.modifiers(of: display, options)
+    modifiers = options.modifiers(of: display)
     memory = MemoryWatch(
       gauge: try MemoryGauge(), limits: limits,
       plan: MemoryBudget(options: options, configuration: nil))
@@ -172,29 +173,10 @@ final class Pipeline {
     let failure = failure
     let importFailures = importFailures
     let thread = EncodeThread(
-      configuration: Self.configuration(options, size: options.patternSize), frames: frames,
+      configuration: EncoderConfiguration(options, size: options.patternSize), frames: frames,
       packets: packets, orders: orders, counts: counts, onFailure: { failure.post($0) },
       onImportFailure: { importFailures.post($0) })
     encoder = try WorkerThread(name: "encoder") { thread.run() }
-  }
-
-  private static func configuration(
-    _ options: Options, size: (width: Int, height: Int)
-  ) -> EncoderConfiguration {
-    EncoderConfiguration(
-      width: size.width, height: size.height, framesPerSecond: options.framesPerSecond,
-      bitsPerSecond: options.bitsPerSecond, profile: options.profile, colour: options.colour,
-      display: options.display, driverFolder: ownFolder, wish: options.wish)
-  }
-
-  /// The software driver reads what its process maps, and mapped a stripe at a time it costs less.
-  private static func modifiers(of display: Display, _ options: Options) -> [UInt64] {
-    guard options.display != .none else { return [] }
-    if options.colour == .bt601, DriverFamily(vendor: display.vendor) == .mesa {
-      Log.note("the driver converts to BT.709 whatever it is told: BT.601 is made on the processor")
-      return []
-    }
-    return display.importableModifiers()
   }
 
   private func startSource() {
@@ -288,7 +270,7 @@ final class Pipeline {
   private func plan(
     width: Int, height: Int, isHalved: Bool = false, sounds: Int
   ) -> MemoryBudget {
-    var configuration = Self.configuration(options, size: (width, height))
+    var configuration = EncoderConfiguration(options, size: (width, height))
     configuration.takeFrames(FrameShape(width: width, height: height), isHalved: isHalved)
     return MemoryBudget(options: options, configuration: configuration, sounds: sounds)
   }
@@ -324,7 +306,7 @@ final class Pipeline {
             epoch: origin.epoch, key: greeting.key)))
       identity.notices.status("linked with a relay, process \(greeting.pid)")
       link.send(
-        .started(.init(name: options.name, source: sourceName, driver: driver)))
+        .started(.init(name: options.name, source: options.source.word, driver: driver)))
       let number = links
       link.isNarrow = memory.step >= .queues
       orders.change { $0.link = number }
@@ -433,36 +415,5 @@ final class Pipeline {
     guard listener.link != nil else { return loop.quit() }
     // The relay may not read: then the link's end is not waited for.
     partingTimer.arm(after: Self.partingTime)
-  }
-
-  private var sourceName: String {
-    switch options.source {
-    case .portal: "portal"
-    case .node(let name): "node:\(name)"
-    case .pattern: "pattern"
-    }
-  }
-
-  /// Where the executable lies, and the software driver's module beside it.
-  static var ownFolder: String {
-    var path = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = unsafe readlink("/proc/self/exe", &path, path.count)
-    let text = String(
-      decoding: path.prefix(max(count, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
-    return text.lastIndex(of: "/").map { String(text[..<$0]) } ?? "."
-  }
-}
-
-extension SourceEnd {
-  /// The word that viewers are told.
-  fileprivate var finishCode: FinishCode {
-    if let word { return word }
-    return switch code {
-    case .finished: .finished
-    case .usage, .bug: .failed
-    case .unavailable, .temporary: .unavailable
-    case .notAllowed: .refused
-    case .memoryLimit: .memory
-    }
   }
 }

@@ -58,3 +58,17 @@ struct SourceEnd: Error, Equatable, Sendable {
       text: "PipeWire cannot be reached (\(error)): start its service, pipewire")
   }
 }
+
+extension SourceEnd {
+  /// The word that viewers are told.
+  var finishCode: FinishCode {
+    if let word { return word }
+    return switch code {
+    case .finished: .finished
+    case .usage, .bug: .failed
+    case .unavailable, .temporary: .unavailable
+    case .notAllowed: .refused
+    case .memoryLimit: .memory
+    }
+  }
+}

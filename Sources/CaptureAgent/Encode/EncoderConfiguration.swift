@@ -1,3 +1,4 @@
+import Report
 import VAAPI
 import Wire
 
@@ -65,4 +66,27 @@ struct EncoderConfiguration: Equatable, Sendable {
 
   /// The whole of 1920 x 1088.
   private static let largestWholeByteCount = 3_200_000
+}
+
+extension EncoderConfiguration {
+  /// What the options ask for, of frames of this size.
+  init(_ options: Options, size: (width: Int, height: Int)) {
+    self.init(
+      width: size.width, height: size.height, framesPerSecond: options.framesPerSecond,
+      bitsPerSecond: options.bitsPerSecond, profile: options.profile, colour: options.colour,
+      display: options.display, driverFolder: Executable.folder, wish: options.wish)
+  }
+}
+
+extension Options {
+  /// Of dma-bufs that `display` may read. The software driver reads what its process maps, and mapped a
+  /// stripe at a time it costs less.
+  func modifiers(of display: Display) -> [UInt64] {
+    guard self.display != .none else { return [] }
+    if colour == .bt601, DriverFamily(vendor: display.vendor) == .mesa {
+      Log.note("the driver converts to BT.709 whatever it is told: BT.601 is made on the processor")
+      return []
+    }
+    return display.importableModifiers()
+  }
 }

@@ -16,17 +16,11 @@ final class SoundCapture {
     case microphone(String)
   }
 
-  /// What becomes of it.
-  enum Event {
-    case state(SoundState, String)
-  }
-
   // A graph's cycle is some 20 ms, and a device that is woken up takes a part of a second.
   private static let patience: Int64 = 1_500_000_000
 
   let source: StreamDescription.Source
-  /// What is listened to from the next `tick` on.
-  var choice: Choice
+  private let choice: Choice
   /// Time does not stand still for it while it is held: samples are thrown away.
   var isHeld = false {
     didSet { if isHeld != oldValue { frames.cut() } }
