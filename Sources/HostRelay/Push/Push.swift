@@ -2,7 +2,6 @@ import CUV
 import Glibc
 import Posix
 import Report
-import Wire
 
 /// One destination of the broadcast: keeps an `ffmpeg` running towards it for as long as there is
 /// something to send, and tries again for ever.
@@ -40,8 +39,8 @@ final class Push {
   private var stream: Stream { source.stream }
   private var feed: ChildFeed?
   private var run: FFmpegRun?
-  /// The sounds that this run takes.
-  private var sounds: [StreamDescription.Source] = []
+  /// What this run takes of the stream, as ffmpeg is told.
+  private var tracks: [String] = []
   private var starts = 0
   private var formerBytes = 0
   private var backoff = Backoff(RelayLimits.pushRetryDelays)
@@ -92,7 +91,7 @@ final class Push {
     if feed.isStuck(now: now) {
       complaint = "the output took nothing for \(RelayLimits.childStuckAfter.components.seconds) s"
       run.kill()
-    } else if sounds != source.soundTracks, !isEndExpected {
+    } else if tracks != tracks(for: destination), !isEndExpected {
       Log.note("\(shownName): there are other sounds, which need another run")
       endInput(of: feed)
     } else if !stream.isSuspended, let last = feed.lastKeyframe,
@@ -153,10 +152,8 @@ final class Push {
     restarts = starts
     starts += 1
     do {
-      sounds = source.soundTracks
-      let run = try FFmpegRun(
-        to: destination, tracks: destination.format.sound.words(of: sounds, mix: mix), from: feed,
-        on: loop)
+      tracks = tracks(for: destination)
+      let run = try FFmpegRun(to: destination, tracks: tracks, from: feed, on: loop)
       self.run = run
       run.said = { [weak self] in self?.heard($0) }
       run.progressed = { [weak self] in self?.progressed($0) }
@@ -167,6 +164,10 @@ final class Push {
     } catch {
       failed("\(error)")
     }
+  }
+
+  private func tracks(for destination: Destination?) -> [String] {
+    destination?.format.sound.words(of: source.soundTracks, mix: mix) ?? []
   }
 
   private func heard(_ line: String) {
