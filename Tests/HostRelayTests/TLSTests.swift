@@ -37,6 +37,23 @@ import Wire
     return files
   }
 
+  // libwebsockets tells later of the end of a connection that it would not have, and a younger one at the same
+  // address went with it, or the relay.
+  @Test("a client that has given up before its handshake takes no other one along")
+  func givenUp() throws {
+    try withRelay { relay, _ in
+      let silent = try (0..<130).map { _ in try ScriptedPeer(to: relay.http) }
+      let early = try ProcessRun.run(
+        "curl", ["-sk", "--max-time", "1", "https://\(relay.http)/healthz"], in: relay.directory)
+      #expect(early.exitCode == 28, "it waits behind the silent ones")
+      for _ in 0..<6 {
+        #expect(try relay.get("/healthz", ["--max-time", "20"]).hasSuffix("503"))
+      }
+      #expect(relay.process.exitCode == nil)
+      withExtendedLifetime(silent) {}
+    }
+  }
+
   @Test("page, status, control and both streams come by TLS, and curl trusts the certificate")
   func everything() throws {
     try withRelay { relay, agent in

@@ -88,15 +88,18 @@ struct Destination: Equatable, Sendable {
     _ url: MediaURL, format: MediaFormat, hiding names: Set<String>
   ) throws(UsageError) {
     let parameters = url.parameters
-    let kept = parameters.filter { !names.contains($0.name) }.map { "\($0.name)=\($0.value)" }
+    let kept = parameters.filter { !names.contains($0.name.lowercased()) }.map {
+      "\($0.name)=\($0.value)"
+    }
     let query = kept.isEmpty ? "" : "?" + kept.joined(separator: "&")
     name = "\(url.scheme)://\(url.authority)" + (url.path.count > 1 ? "/…" : "")
     self.format = format
     options = Self.deadline
     address = "\(url.scheme)://\(url.authority)\(url.path)\(query)"
     try hide(
-      parameters.filter { names.contains($0.name) }.map { ($0.name, MediaURL.decoded($0.value)) },
-      of: url)
+      parameters.filter { names.contains($0.name.lowercased()) }.map {
+        ($0.name.lowercased(), MediaURL.decoded($0.value))
+      }, of: url)
   }
 
   /// What an output that hangs may take; the relay itself looks too, but one that is killed cannot.

@@ -10,6 +10,9 @@ enum PushTarget: Sendable {
   /// Reads `--push`: an address, `hls:FILE`, or a file.
   init(push text: String) throws(UsageError) {
     if text.hasPrefix("hls:") {
+      guard text.utf8.count > 4 else {
+        throw UsageError("--push hls: expected a file behind it, as hls:/folder/live.m3u8")
+      }
       self = .address(Destination(file: String(text.dropFirst(4)), format: .hls))
     } else if text.contains("://") {
       self = try .address(Destination(url: text))

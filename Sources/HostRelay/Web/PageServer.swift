@@ -49,12 +49,15 @@ import Posix
       LWS_ADOPT_HTTP.rawValue | LWS_ADOPT_SOCKET.rawValue
         | (isSecure ? LWS_ADOPT_ALLOW_SSL.rawValue : 0))
     unsafe description.fd.sockfd = socket.release()
-    unsafe description.opaque = Unmanaged.passUnretained(connection).toOpaque()
+    // lws tells of the end of one that it would not have, too, and later: till then it holds the
+    // connection, whose address would else be another one's.
+    unsafe description.opaque = Unmanaged.passRetained(connection).toOpaque()
     // On a failure lws closes the socket.
     guard let wsi = unsafe lws_adopt_descriptor_vhost_via_info(&description) else {
       forget(connection)
       return nil
     }
+    guard connections[identifier] != nil else { return nil }
     unsafe connection.belongs(to: wsi)
     return identifier
   }
@@ -200,6 +203,7 @@ private func httpCallback(
   case LWS_CALLBACK_HTTP_WRITEABLE: return unsafe connection.write(wsi) ? 0 : -1
   default:
     connection.server?.forget(connection)
+    unsafe Unmanaged<HTTPConnection>.fromOpaque(opaque).release()
     return 0
   }
 }
