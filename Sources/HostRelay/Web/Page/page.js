@@ -208,8 +208,12 @@ function take(message) {
   }
 }
 
+function send(message) {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(message);
+}
+
 function say(kind, ...numbers) {
-  if (socket?.readyState === WebSocket.OPEN) socket.send(wire.write(kind, ...numbers));
+  send(wire.write(kind, ...numbers));
 }
 
 function measureClock() {
@@ -312,7 +316,7 @@ function choose(name) {
   counts.latency = undefined;
   chooseMixer();
   if (socket?.readyState !== WebSocket.OPEN) return;
-  say(isSource || document.hidden ? wire.kinds.pause : wire.kinds.resume);
+  send(wire.hold(isSource || document.hidden));
   if (isSource && codec) player.start(codec);
 }
 
@@ -378,7 +382,7 @@ document.onvisibilitychange = () => {
     if (document.hidden) player.close();
     else if (codec) player.start(codec);
   } else {
-    say(document.hidden ? wire.kinds.pause : wire.kinds.resume);
+    send(wire.hold(document.hidden));
   }
 };
 
