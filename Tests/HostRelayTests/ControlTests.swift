@@ -181,7 +181,9 @@ import Wire
         (["-d", "{}", "-H", "Origin: null"], "pause", "403"),
         (["-d", "{}", "-H", "Sec-Fetch-Site: cross-site"], "pause", "403"),
         (["-d", "{}", "-H", "Host: evil.example"], "pause", "403"),
-        (["-d", "{}"], "status", "405"), (["-d", large], "pause", "000"),
+        (["-d", "{}"], "status", "405"), (["-d", large], "pause", "413"),
+        (["-d", "{}", "-H", "Content-Length: 99999999999999999999"], "pause", "400"),
+        (["-d", "{}", "-H", "Content-Length: -2"], "pause", "400"),
       ]
       for (options, path, status) in cases {
         let answer = try relay.get("/api/v1/\(path)", ["-m", "5"] + options)
