@@ -12,7 +12,7 @@ package final class Stream {
   private static let bufferCounts: [ClosedRange<Int32>] = [2...8, 9...16]
   // No more than that are kept track of.
   private static let maxBufferCount = 16
-  private static let maxSize: UInt32 = 8192
+  private static let maxSize: UInt32 = 16_384
   // As many regions of damage as xdg-desktop-portal-wlr gives.
   private static let damageCount = 4
   // A session manager links within milliseconds, a busy machine within a second or two.
