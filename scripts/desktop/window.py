@@ -4,6 +4,7 @@
     window.py still      colour patches and text; nothing changes after the first picture
     window.py counter    the same, with a counter and colour bars that move over it
     window.py full       the counter on a picture that scrolls as a whole
+    window.py typing     one letter more in each picture, on a page that begins anew when it is full
 
 --flips makes a square turn black and white at uneven times and prints for each, on one line,
 "flip 0|1 NANOSECONDS": the new colour (1: white) and CLOCK_MONOTONIC just before it was drawn.
@@ -91,7 +92,40 @@ class Full(Scene):
         return [self.whole]
 
 
-SCENES = {"still": Scene, "counter": Counter, "full": Full}
+class Typing(Scene):
+    """Letters on an empty page, one more in each picture."""
+
+    LETTERS = "THE QUICK BROWN FOX 0123456789 "
+    SCALE, WIDTH, HEIGHT = 2, 12, 24
+
+    def __init__(self, window):
+        super().__init__(window)
+        self.columns = (window.width - 128) // self.WIDTH
+        self.page = self.columns * ((window.height - 128) // self.HEIGHT)
+        self.drawn = {}  # how many letters each canvas has
+
+    def prepare(self, canvas):
+        canvas.fill(0, 0, canvas.width, canvas.height, picture.BACKGROUND)
+
+    def draw(self, canvas, number):
+        count = self.drawn.get(id(canvas), 0)
+        if number // self.page > count // self.page:
+            self.prepare(canvas)
+            count = number // self.page * self.page
+        self.drawn[id(canvas)] = number
+        for letter in range(count, number):
+            row, column = divmod(letter % self.page, self.columns)
+            canvas.text(
+                64 + column * self.WIDTH, 64 + row * self.HEIGHT,
+                self.LETTERS[letter % len(self.LETTERS)], self.SCALE, (208, 208, 208),
+            )  # fmt: skip
+        if number % self.page <= 1:
+            return [self.whole]
+        row, column = divmod((number - 1) % self.page, self.columns)
+        return [(64 + column * self.WIDTH, 64 + row * self.HEIGHT, self.WIDTH, self.HEIGHT)]
+
+
+SCENES = {"still": Scene, "counter": Counter, "full": Full, "typing": Typing}
 
 
 def run(mode, rate, flips):
