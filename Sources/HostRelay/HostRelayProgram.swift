@@ -61,7 +61,7 @@ private func manual(_ arguments: [String]) -> ManualPage? {
 
 private func runControl(_ arguments: [String]) throws(UsageError) -> Int32 {
   let values = try ControlClient.table.parse(arguments)
-  HiddenArguments.hide(["control-key"])
+  HiddenArguments.hide(["control-key"], words: ["pushes="])
   if values.isOn("help") {
     print(ControlClient.table.help, terminator: "")
     return ExitCode.finished.rawValue

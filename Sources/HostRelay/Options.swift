@@ -13,6 +13,7 @@ struct Options {
         "agent", .value("ADDRESS:PORT"), "where the agent listens",
         standard: "127.0.0.1:13579"),
       Option("spawn-agent", .value("COMMAND"), "start this agent when nobody answers there"),
+      Option("setup", .flag, "capture nothing before somebody starts (docs/relay.md)"),
       Option(
         "consumers", .value("ADDRESS:PORT"), "packets for programs", standard: "127.0.0.1:13580"),
       Option(
@@ -40,6 +41,8 @@ struct Options {
 
   let agent: SocketAddress
   let spawnAgent: [String]?
+  /// Whether a broadcast begins with a start, and not with the relay.
+  let waitsForStart: Bool
   let consumers: SocketAddress
   let http: SocketAddress
   /// nil: plain HTTP.
@@ -65,6 +68,7 @@ struct Options {
       : try values.value("spawn-agent", "a command with closed quotes") {
         try? CommandWords.split($0)
       }
+    waitsForStart = values.isOn("setup")
     let address = "an address and port such as 127.0.0.1:13580"
     consumers = try values.value("consumers", address, SocketAddress.init(_:))
     http = try values.value("http", address, SocketAddress.init(_:))

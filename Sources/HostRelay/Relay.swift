@@ -24,6 +24,8 @@ final class Relay {
   private let viewerKey: AccessKey
   private let controlKey: AccessKey
   private var ingest: Ingest?
+  /// nil without `--setup`.
+  private let setup: SetupPhase?
   private var signals: [LoopSignal] = []
   private var exitCode: ExitCode?
 
@@ -66,6 +68,11 @@ final class Relay {
       http = try HTTPServer(on: Self.open(options.http, "http", &passed), tls: tls, loop: loop)
     } catch { throw RelayError(port: options.http, option: "--http", error) }
     if let socket = passed.rest.first { throw RelayError(unknown: socket) }
+    setup =
+      options.waitsForStart
+      ? SetupPhase(
+        file: SetupFile(port: http.address.port, directory: directory),
+        isParent: options.spawnAgent != nil) : nil
     do {
       try wire(options, directory: directory)
     } catch {
@@ -83,7 +90,7 @@ final class Relay {
 
   /// Runs until the broadcast is over for good; returns the exit code.
   func run() -> ExitCode {
-    ingest?.start()
+    if let setup { setup.resume() } else { ingest?.start() }
     pushes.start(now: .now)
     notices.ready()
     for address in LocalAddresses.reaching(http.address) {
@@ -116,7 +123,7 @@ final class Relay {
         lost: { [broadcast] in broadcast.linkLost($0) },
         troubled: { [broadcast] in broadcast.explain("\($0)") },
         explained: { [broadcast] in broadcast.explain($0.words) },
-        final: { [weak self] in self?.finish($0.code, $0.reason, exit: $0.finalCode ?? .finished) })
+        final: { [weak self] in self?.agentEnded($0) })
     )
     self.ingest = ingest
     broadcast.tell = { [weak ingest] in ingest?.send($0) }
@@ -141,9 +148,10 @@ final class Relay {
       status: { [unowned self, ingest] in status(ingest) },
       control: ControlAPI(
         broadcast: broadcast, hasAgent: { [ingest] in ingest.agent != nil },
-        finish: { [weak self] in self?.finishBroadcast($0) }),
+        setup: setup, finish: { [weak self] in self?.finishBroadcast($0) }),
       recordings: RecordingsAPI(pushes, on: loop), snapshots: snapshots)
     http.answer = { site.answer($0) }
+    if let setup { wire(setup) }
     for number in [SIGINT, SIGTERM] {
       signals.append(
         try LoopSignal(number, on: loop) { [weak self] in
@@ -153,6 +161,37 @@ final class Relay {
     signals.append(try LoopSignal(SIGUSR1, on: loop) { [broadcast] in broadcast.pause() })
     signals.append(try LoopSignal(SIGUSR2, on: loop) { [broadcast] in broadcast.resume() })
     timer.start(after: RelayLimits.tick, every: RelayLimits.tick) { [weak self] in self?.tick() }
+  }
+
+  /// Between a start and an end there is an agent, and otherwise none.
+  private func wire(_ setup: SetupPhase) {
+    broadcast.beginsAgain = false
+    broadcast.waitingText = SetupPhase.waitingText
+    setup.begin = { [unowned self] setup in
+      broadcast.begin()
+      broadcast.waitingText =
+        ingest?.isParent == true ? "the agent starts" : "waiting for the agent"
+      pushes.begin(setup.pushes.map(\.target), now: .now)
+      if ingest?.isParent == true {
+        ingest?.start(setup.agentWords)
+      } else {
+        ingest?.start()
+        if let rate = setup.bitrate { broadcast.setBitrate(rate) }
+      }
+    }
+    setup.end = { [unowned self] reason, done in
+      pushes.end()
+      ingest?.finish(reason) { [broadcast] in
+        broadcast.agentLeft()
+        done()
+      }
+    }
+    broadcast.finished = { [broadcast] code, text in
+      broadcast.waitingText =
+        code == .finished
+        ? SetupPhase.waitingText : text.isEmpty ? code.word : "\(code.word): \(text)"
+      setup.over(text)
+    }
   }
 
   private func tick() {
@@ -180,13 +219,22 @@ final class Relay {
 
   private func status(_ ingest: Ingest) -> StatusDocument {
     StatusDocument(
-      broadcast: broadcast, ingest: ingest, pushes: pushes, consumers: consumers.ends,
+      broadcast: broadcast, ingest: ingest, setup: setup, pushes: pushes, consumers: consumers.ends,
       viewers: http.ends,
       uptime: .now - began, now: .now)
   }
 
+  /// An agent of our own is gone for good: the end of the relay, or of what was started.
+  private func agentEnded(_ end: AgentEnd) {
+    guard setup != nil else {
+      return finish(end.code, end.reason, exit: end.finalCode ?? .finished)
+    }
+    broadcast.finish(end.code, end.reason)
+  }
+
   /// Ends this broadcast. Without an agent of our own another one may come, and the relay waits.
   private func finishBroadcast(_ reason: String) {
+    if setup != nil { return broadcast.finish(.finished, reason) }
     guard ingest?.isParent == false else { return finish(.finished, reason, exit: .finished) }
     ingest?.send(.finish(reason))
     broadcast.finish(.finished, reason)
@@ -198,6 +246,7 @@ final class Relay {
     exitCode = exit
     notices.stopping()
     notices.status("ending: \(text)")
+    setup?.close()
     broadcast.finish(code, text, forGood: true)
     broadcast.tell = nil
     ingest?.finish(text) { [weak self] in self?.close() }
@@ -205,6 +254,7 @@ final class Relay {
 
   private func close() {
     for signal in signals { signal.close() }
+    ingest?.close()
     consumers.close()
     snapshots.close()
     http.close()

@@ -91,6 +91,8 @@ enum RelayLimits {
   static let snapshotBytes = 40 << 20
   /// What comes with a request that controls.
   static let requestBody = 4 << 10
+  /// Addresses that one setup may push to.
+  static let setupPushes = 8
   /// Bits a second that may be asked of an agent.
   static let bitrates = 100_000...1_000_000_000
 

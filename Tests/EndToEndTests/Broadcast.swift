@@ -60,6 +60,8 @@ final class Broadcast {
     guard run.exitCode == 0 else { throw ProcessFailure(description: run.errors + run.output) }
   }
 
+  /// Where the agent listens.
+  var agentAddress: SocketAddress { SocketAddress(bytes: [127, 0, 0, 1], port: ports.agent) }
   /// Where programs read.
   var consumers: SocketAddress { SocketAddress(bytes: [127, 0, 0, 1], port: ports.consumers) }
   var page: String { "\(scheme)://127.0.0.1:\(ports.http)" }
@@ -97,6 +99,7 @@ final class Broadcast {
     let json: [String: Any]
     var agent: [String: Any] { json["agent"] as? [String: Any] ?? [:] }
     var state: String { json["state"] as? String ?? "" }
+    var text: String { json["text"] as? String ?? "" }
     var lastDeath: String { json["last_death"] as? String ?? "" }
     var agentPID: pid_t? { (agent["pid"] as? Int).map(pid_t.init) }
     func agentFigure(_ name: String) -> Int { agent[name] as? Int ?? 0 }

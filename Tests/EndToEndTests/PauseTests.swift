@@ -91,7 +91,7 @@ extension EndToEnd {
         try broadcast.startRelayAgain()
         try waitUntil("the pause that the agent kept") {
           let status = broadcast.status
-          return status?.state == "paused" && status?.json["text"] as? String == "by a signal"
+          return status?.state == "paused" && status?.text == "by a signal"
         }
         try broadcast.control("resume")
         #expect(try broadcast.waitUntilLive().agentPID == agent)

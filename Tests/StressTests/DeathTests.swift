@@ -35,7 +35,7 @@ extension Stress {
           }
           let keyframes = viewers.map(\.keyframes)
           let tellings = viewers.map { $0.tellings(of: "memory limit") }
-          kill(agent, SIGUSR2)
+          kill(agent, SIGPWR)
           // Its next allocation ends it: what it does once a second makes some.
           try waitUntil("death \(death)", within: .seconds(3)) {
             _ = try all { _ in true }

@@ -28,7 +28,7 @@ extension Stress {
           let agent = try waitUntil("agent") { pair.agentPID }
           let one = try Screencasts(of: desktop, in: directory)
           #expect(one.sessions == 1 && one.agents == 1, "before death \(death)")
-          kill(agent, SIGUSR2)
+          kill(agent, SIGPWR)
           // A tick of its own makes allocations, once a second.
           try waitUntil("death \(death)", within: .seconds(5)) {
             try viewer.read()

@@ -124,6 +124,21 @@ package final class ScriptedPeer {
     }
   }
 
+  /// All bytes up to the connection's end.
+  package func receiveAll(within limit: Duration = .seconds(10)) throws -> [UInt8] {
+    let end = ContinuousClock.now + limit
+    var bytes: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    while ContinuousClock.now < end {
+      var wait = pollfd(fd: socket.raw, events: Int16(POLLIN), revents: 0)
+      guard poll(&wait, 1, 50) > 0 else { continue }
+      let count = recv(socket.raw, &piece, piece.count, Int32(MSG_DONTWAIT))
+      if count == 0 || count < 0 && errno != EAGAIN { return bytes }
+      if count > 0 { bytes += piece[..<count] }
+    }
+    throw ProcessFailure(description: "the connection has not ended in \(limit)")
+  }
+
   /// Whether the other side ends the connection in time, whatever it says before.
   package func isCut(within limit: Duration) throws -> Bool {
     let end = ContinuousClock.now + limit
@@ -188,6 +203,14 @@ package final class ScriptedAgent {
     try waitUntil("a relay") { () -> ScriptedPeer? in
       guard let socket = try TCPSocket.accept(on: listener.raw) else { return nil }
       return ScriptedPeer(socket)
+    }
+  }
+
+  /// Whether a relay has connected that was not accepted yet.
+  package var isCalled: Bool {
+    get throws {
+      var wait = pollfd(fd: listener.raw, events: Int16(POLLIN), revents: 0)
+      return poll(&wait, 1, 100) > 0
     }
   }
 

@@ -6,14 +6,14 @@
   /// What a debug build does wrong when a test asks for it by the environment; a release has none of it.
   ///
   /// `PORTHOLE_FAIL_ALLOCATION=N`: the Nth allocation fails, once; `N+`: and all that follow.
-  /// `PORTHOLE_FAULTS`: SIGUSR2 makes every allocation from then on fail.
+  /// `PORTHOLE_FAULTS`: SIGPWR makes every allocation from then on fail.
   /// `PORTHOLE_LEAK=BYTES` or `BYTES/N`: so much is lost with each packet, or with the first N.
   /// `PORTHOLE_HANG=N`: the encoder's thread does not come back from its Nth picture.
   enum Faults {
     /// Arms the failing allocation; after the guard.
     static func arm() {
       if variable("PORTHOLE_FAULTS") != nil {
-        signal(SIGUSR2) { _ in porthole_guard_fail(1, 1) }
+        signal(SIGPWR) { _ in porthole_guard_fail(1, 1) }
       }
       guard let text = variable("PORTHOLE_FAIL_ALLOCATION") else { return }
       let isForGood = text.hasSuffix("+")

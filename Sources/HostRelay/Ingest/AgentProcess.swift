@@ -9,6 +9,8 @@ final class AgentProcess {
   private let patience: LoopTimer
   private var child: ChildProcess?
 
+  /// What the next start says behind the command.
+  var moreWords: [String] = []
   /// Called when it is gone.
   var ended: ((ChildEnd, _ pid: Int32) -> Void)?
 
@@ -36,7 +38,7 @@ final class AgentProcess {
     precondition(child == nil, "one agent at a time")
     if isRetry { unsafe setenv(Self.retryVariable, "1", 1) }
     defer { unsafe unsetenv(Self.retryVariable) }
-    child = try ChildProcess(words, on: loop) { [weak self] end in
+    child = try ChildProcess(words + moreWords, on: loop) { [weak self] end in
       guard let self, let pid = self.child?.pid else { return }
       self.child = nil
       self.patience.stop()
@@ -44,8 +46,10 @@ final class AgentProcess {
     }
   }
 
-  /// Sees to it that an agent that was asked to finish does: by SIGTERM, in the end by SIGKILL.
-  func expectEnd() {
+  /// Sees to it that an agent that was told to finish does, and one that could not be told: by SIGTERM, in
+  /// the end by SIGKILL.
+  func expectEnd(isTold: Bool) {
+    if !isTold { child?.send(SIGTERM) }
     patience.start(after: Self.finishTime) { [weak self] in
       guard let self else { return }
       self.signal(SIGTERM)

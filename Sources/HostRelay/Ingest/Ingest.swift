@@ -5,23 +5,6 @@ import Wire
 
 /// Keeps a link to an agent: connects, starts one where nobody answers and it may, tries again.
 final class Ingest {
-  /// What the broadcast is told.
-  struct Events {
-    /// What to say of ourselves to the next agent.
-    var greeting: () -> Greeting
-    var greeted: (Greeting) -> Void
-    var message: (Message) -> Void
-    var packet: (RawMessage) -> Void
-    /// The link of a greeted agent is gone, with what is known of why.
-    var lost: (LinkEnd) -> Void
-    /// Somebody answers, but there is no link: why.
-    var troubled: (LinkEnd) -> Void
-    /// A better word for why the last agent is gone, or why none comes.
-    var explained: (AgentEnd) -> Void
-    /// The agent that was started ended for good; nothing more will come.
-    var final: (AgentEnd) -> Void
-  }
-
   /// What the status shows of the agent.
   private(set) var agent: Greeting?
   private(set) var lastDeath: String?
@@ -46,7 +29,7 @@ final class Ingest {
   private var crashes = CrashWatch()
   /// When the agent that the link leads to delivered its first keyframe.
   private var deliveredAt: Moment?
-  private let began = Moment.now
+  private var began = Moment.now
   private var hasMetAgent = false
   /// When the child was started, or the earliest time at which the next one may be.
   private var startTime = Moment.now
@@ -58,7 +41,8 @@ final class Ingest {
   private var earlyEnd: (ChildEnd, pid: Int32)?
   /// A child that was killed because it hung.
   private var hung: Int32?
-  private var isClosing = false
+  /// Whether there is to be an agent.
+  private var isWanted = false
   /// Of the agent met last.
   private var kills: GroupKills?
   private var finished: (() -> Void)?
@@ -75,7 +59,7 @@ final class Ingest {
   private static let childPoll = Duration.milliseconds(25)
   private static let childPollTime = Duration.seconds(3)
 
-  /// How long an agent may take to leave when the broadcast is finished.
+  /// For an agent to leave when the broadcast is finished.
   private static let farewellTime = Duration.seconds(1)
 
   init(
@@ -89,12 +73,17 @@ final class Ingest {
     self.events = events
     retry = try LoopTimer(on: loop)
     process = if let words { try AgentProcess(words, loop: loop) } else { nil }
-    process?.ended = { [weak self] in self?.childEnded($0, pid: $1) }
   }
 
-  func start() {
+  /// Looks for an agent; one that is started here gets `words` behind its command.
+  func start(_ words: [String] = []) {
     let otherwise = process == nil ? "" : ", and starts one where nobody answers"
     Log.note("waits for an agent on \(address)\(otherwise)")
+    isWanted = true
+    began = .now
+    startTime = .now
+    process?.ended = { [weak self] in self?.childEnded($0, pid: $1) }
+    process?.moreWords = words
     connect(after: .zero)
   }
 
@@ -121,19 +110,22 @@ final class Ingest {
     }
   }
 
-  /// Asks the agent to finish and waits until it has left and a child is gone; then `done` runs.
+  /// Asks the agent to finish and waits until it has left and a child is gone; then `done` runs, and the
+  /// next `start` may come.
   ///
   /// A link that is closed with packets unread would be reset, and what was said last be lost.
   func finish(_ reason: String, done: @escaping () -> Void) {
-    isClosing = true
+    isWanted = false
     finished = done
     send(.finish(reason))
+    link?.message = nil
+    link?.packet = nil
     link?.ended = { [weak self] _ in
       self?.link = nil
       self?.leaveIfDone()
     }
     process?.ended = { [weak self] _, _ in self?.leaveIfDone() }
-    process?.expectEnd()
+    process?.expectEnd(isTold: link?.isGreeted == true)
     retry.start(after: Self.farewellTime) { [weak self] in
       self?.link?.close(.lost("did not leave"))
     }
@@ -144,18 +136,32 @@ final class Ingest {
   private func leaveIfDone() {
     guard link == nil, process?.isRunning != true, let finished else { return }
     self.finished = nil
-    retry.close()
-    process?.close()
+    retry.stop()
+    forget()
     finished()
   }
 
+  /// What was known of the agents so far; the next ones begin anew.
+  private func forget() {
+    (agent, unexplained, farewell, earlyEnd, hung) = (nil, nil, nil, nil, nil)
+    (kills, complaint, missing) = (nil, nil, nil)
+    (hasMetAgent, hasBroken, isExplained) = (false, false, false)
+    (reconnects, respawns, crashes) = (Backoff(), Backoff(), CrashWatch())
+  }
+
+  /// Lets go of what the loop watches, behind `finish`.
+  func close() {
+    retry.close()
+    process?.close()
+  }
+
   private func connect(after delay: Duration) {
-    guard !isClosing else { return }
+    guard isWanted else { return }
     retry.start(after: delay) { [weak self] in self?.connect() }
   }
 
   private func connect() {
-    guard !isClosing, link == nil else { return }
+    guard isWanted, link == nil else { return }
     linkNumber += 1
     do {
       let link = try AgentLink(
@@ -192,6 +198,7 @@ final class Ingest {
       self.agent = nil
       if case .finished(let code, let text) = end { farewell = (agent.pid, code, text) }
       events.lost(end)
+      guard isWanted else { return }
       if !end.endsBroadcast, earlyEnd == nil, process?.pid != Int32(bitPattern: agent.pid),
         !explainByLastWords(of: agent)
       {
@@ -231,7 +238,7 @@ final class Ingest {
   }
 
   private func giveUpPort(_ end: LinkEnd) {
-    isClosing = true
+    isWanted = false
     events.final(.taken(address, end))
   }
 
@@ -270,7 +277,7 @@ final class Ingest {
       ? .hung : isFenced ? .fenced : AgentEnd(end, text: fullText(words?.text, of: UInt32(pid)))
     guard end.finalCode == nil else {
       Log.note("agent \(pid): \(end.briefWords)")
-      isClosing = true
+      isWanted = false
       retry.stop()
       let told = farewell.flatMap { $0.pid == UInt32(pid) ? end.told($0.code, $0.text) : nil }
       return events.final(told ?? end)

@@ -156,3 +156,11 @@ struct Session: Equatable {
     return now - lostAt >= hold
   }
 }
+
+extension Session {
+  /// The id as logs and the status write it.
+  var name: String {
+    let digits = String(id, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+}

@@ -4,10 +4,15 @@ import Wire
 final class Pushes {
   let pushes: [Push]
   let recording: Push?
+  /// Those of a setup, which begin and end with its broadcast.
+  private(set) var started: [Push] = []
+  /// Those whose broadcast is over, until they have ended in order.
+  private var leaving: [Push] = []
   /// The recording's files; nil without a recording.
   let shelf: RecordingShelf?
 
   private let broadcast: Broadcast
+  private let make: (PushTarget) -> Push
 
   init(
     to targets: [PushTarget], recording shelf: RecordingShelf?, mix: SoundMix,
@@ -17,11 +22,14 @@ final class Pushes {
     let source = broadcast.container
     self.broadcast = broadcast
     self.shelf = shelf
-    pushes = targets.map { Push(to: $0, from: source, mix: mix, on: loop) }
-    recording = shelf.map { Push("recording", to: .files($0), from: source, mix: mix, on: loop) }
-    for push in all {
-      push.needsKeyframe = { [broadcast] in broadcast.askForKeyframe(.push) }
+    make = { target in
+      let push = Push(to: target, from: source, mix: mix, on: loop)
+      push.needsKeyframe = { broadcast.askForKeyframe(.push) }
+      return push
     }
+    pushes = targets.map(make)
+    recording = shelf.map { Push("recording", to: .files($0), from: source, mix: mix, on: loop) }
+    recording?.needsKeyframe = { broadcast.askForKeyframe(.push) }
   }
 
   func start(now: Moment) {
@@ -30,6 +38,20 @@ final class Pushes {
 
   func tick(now: Moment) {
     for push in all { push.tick(now: now) }
+    leaving.removeAll { !$0.isRunning }
+  }
+
+  /// A broadcast begins that goes there too.
+  func begin(_ targets: [PushTarget], now: Moment) {
+    started = targets.map(make)
+    for push in started { push.join(now: now) }
+  }
+
+  /// It is over: they end in order, and are not tried again.
+  func end() {
+    for push in started { push.close() }
+    leaving += started
+    started = []
   }
 
   /// The broadcast is over; the next one may come.
@@ -55,14 +77,14 @@ final class Pushes {
     return RecordingShelf.name(of: file)
   }
 
-  private var all: [Push] { pushes + (recording.map { [$0] } ?? []) }
+  private var all: [Push] { pushes + (recording.map { [$0] } ?? []) + started + leaving }
 }
 
 extension Pushes {
   /// `pushes` of the status.
   var json: JSONText {
     .list(
-      pushes.map { push in
+      (pushes + started).map { push in
         .object([
           ("name", .text(push.target.name)),
           ("state", .text(push.state.rawValue)),

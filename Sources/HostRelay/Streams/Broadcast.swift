@@ -32,29 +32,20 @@ final class Broadcast {
   var isRepeating: () -> Bool = { false }
   /// The first picture of an agent has come.
   var delivered: (() -> Void)?
-
-  /// What the agent has given up for want of memory, in its own words.
-  struct Memory {
-    var step = MemoryStep.rest
-    var text = ""
-    /// Steps taken and undone so far, of all agents.
-    var changes = 0
+  /// A session is over; called before the next one waits.
+  var finished: ((FinishCode, String) -> Void)?
+  /// What is said of a session that waits.
+  var waitingText = "" {
+    didSet { explain(waitingText) }
   }
-
-  struct Counts {
-    var packets = 0
-    var keyframes = 0
-    var bytes = 0
-    /// Pictures that came before their keyframe, or for an unknown stream.
-    var withheld = 0
-    var discontinuities = 0
-    var lastPacket: Moment?
-  }
+  /// Whether an agent that is still there after a session's end begins the next one.
+  var beginsAgain = true
 
   /// Every form of it.
   var streams: [Stream] { [packets, container.stream, fragments.stream, movie.stream] }
 
   private let hold: Duration?
+  private var isFinishTold = false
   /// Which agent was here last, and which one went while it was to go on: it may come back paused.
   private var lastInstance: UInt64?
   private var resumeOwed: UInt64?
@@ -278,8 +269,9 @@ final class Broadcast {
   /// Ends this session for every consumer; unless `forGood`, a new one waits under a new id.
   func finish(_ code: FinishCode, _ text: String, forGood: Bool = false) {
     // An agent says that it ends, and then its exit code says so once more.
-    if session.epoch == 0, let lastFinish, lastFinish == (code, text) { return }
+    if session.epoch == 0, isFinishTold, let lastFinish, lastFinish == (code, text) { return }
     lastFinish = (code, text)
+    isFinishTold = true
     if code == .finished {
       session.finish(text)
     } else {
@@ -301,8 +293,19 @@ final class Broadcast {
     packets.forgetCache()
     guard !forGood else { return }
     ended = ended.suffix(Self.endedLimit - 1) + [session.id]
+    finished?(code, text)
     session = Session(hold: hold)
+    session.explain(waitingText)
     announceState()
+  }
+
+  /// Somebody has started another one, whose end is told even if it is like the last.
+  func begin() { isFinishTold = false }
+
+  /// The agent of a session that is over has left.
+  func agentLeft() {
+    figures = nil
+    memory.step = .rest
   }
 
   /// The session was held for as long as it may be. An agent that is linked, and still has shown
@@ -310,7 +313,7 @@ final class Broadcast {
   private func expire() {
     let (former, setup, descriptions) = (session, setup, descriptions)
     finish(.agentLost, session.text)
-    guard former.hasAgent else { return }
+    guard former.hasAgent, beginsAgain else { return }
     session.agentGreeted(session: 0, epoch: 0)
     session.keepPause(of: former)
     (self.setup, self.descriptions) = (setup, descriptions)
@@ -380,35 +383,5 @@ final class Broadcast {
   private func put(_ message: Message) {
     packets.put(
       Packet(kind: .message, pts: 0, bytes: SharedBytes(message.encoded())), now: .now)
-  }
-}
-
-extension StreamDescription {
-  /// Between two pictures at full rate; a thirtieth of a second where no rate is given.
-  var frameInterval: Duration {
-    guard frameRate.numerator > 0, frameRate.denominator > 0 else { return .seconds(1) / 30 }
-    return min(
-      .seconds(1), .seconds(1) * Double(frameRate.denominator) / Double(frameRate.numerator))
-  }
-}
-
-extension RawMessage {
-  /// The packet as consumers get it: the same bytes behind a header with the output's PTS.
-  fileprivate func packet(_ kind: Packet.Kind, stamp: OutputClock.Stamp) -> Packet {
-    var header = header
-    header.pts = stamp.pts
-    if stamp.isDiscontinuous { header.flags.insert(.discontinuity) }
-    var bytes = bytes
-    var span = bytes.mutableSpan
-    header.write(to: &span)
-    return Packet(kind: kind, pts: stamp.pts, bytes: SharedBytes(bytes))
-  }
-}
-
-extension Session {
-  /// The id as logs and the status write it.
-  var name: String {
-    let digits = String(id, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
   }
 }

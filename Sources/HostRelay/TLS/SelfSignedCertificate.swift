@@ -22,7 +22,7 @@ enum SelfSignedCertificate {
     }
     let (certificate, pem) = try make(addresses: addresses, names: names)
     try StateDirectory.makeFolders(to: path)
-    try PEM.keep(pem, at: path)
+    try TextFile.keep(pem, at: path)
     return certificate
   }
 

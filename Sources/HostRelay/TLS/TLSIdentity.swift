@@ -46,7 +46,7 @@ struct TLSIdentity {
   {
     let file = published(port: port, in: directory)
     if let identity {
-      try PEM.keep(identity.certificate.pem(), at: file)
+      try TextFile.keep(identity.certificate.pem(), at: file)
     } else {
       _ = unsafe unlink(file)
     }

@@ -6,12 +6,23 @@ struct ControlAPI {
   let broadcast: Broadcast
   /// Whether an agent is linked.
   let hasAgent: () -> Bool
+  /// nil without `--setup`.
+  let setup: SetupPhase?
   /// Ends the broadcast for everyone, with a reason.
   let finish: (String) -> Void
 
   static let paths: Set<String> = Set(
-    ["pause", "resume", "finish", "keyframe", "bitrate", "sound"].map { prefix + $0 })
+    ["pause", "resume", "finish", "keyframe", "bitrate", "sound", "start", "cancel"]
+      .map { prefix + $0 } + [setupPath])
   static let prefix = "/api/v1/"
+  /// The one that may also be read.
+  static let setupPath = prefix + "setup"
+
+  /// What is set up.
+  func readSetup() -> HTTPDocument {
+    guard let setup else { return .error(409, Self.noSetup) }
+    return .json(200, .object(setup.json(for: true)))
+  }
 
   /// Does what `path` says with the JSON object of `body`; an empty one is an empty object.
   func answer(path: String, body: [UInt8]) -> HTTPDocument {
@@ -41,10 +52,14 @@ struct ControlAPI {
       else { return .error(400, #"expected {"source": "app" or "mic", "on": true or false}"#) }
       broadcast.setSound(source, isOn: isOn)
     case "finish":
-      switch members["reason"] ?? .text("") {
-      case .text(let reason): finish(reason.isEmpty ? "ended by the user" : reason)
-      default: return .error(400, "reason must be a text")
-      }
+      guard case .text(let reason) = members["reason"] ?? .text(""),
+        reason.utf8.count <= WireLimits.text
+      else { return .error(400, "reason must be a text of at most \(WireLimits.text) bytes") }
+      if let setup, setup.state != .started { return .error(409, "nothing has been started") }
+      finish(reason.isEmpty ? "ended by the user" : reason)
+    case let step where ["setup", "start", "cancel"].contains(step):
+      if let refusal = prepare(String(step), members) { return refusal }
+      if step == "setup" { return readSetup() }
     default: return .error(404, "there is no \(path)")
     }
     let session = broadcast.session
@@ -54,6 +69,32 @@ struct ControlAPI {
         ("session", .text(session.name)), ("state", .text(session.state.word)),
         ("paused", .truth(session.isPaused)),
       ]))
+  }
+}
+
+extension ControlAPI {
+  private static let noSetup = "this relay starts by itself (--setup lets it wait for a start)"
+
+  /// A step of the setup; what it was refused for, if it was.
+  private func prepare(_ step: String, _ members: [String: JSONText]) -> HTTPDocument? {
+    guard let setup else { return .error(409, Self.noSetup) }
+    do throws(SetupRefusal) {
+      switch step {
+      case "setup": try setup.change(members)
+      case "start": try setup.start()
+      default:
+        try setup.cancel(isOn: ![.waiting, .starting].contains(broadcast.session.state))
+        if setup.state == .started { finish("cancelled") }
+        broadcast.waitingText = "cancelled"
+      }
+      return nil
+    } catch {
+      switch error {
+      case .wrong(let text): return .error(400, text)
+      case .notNow(let text): return .error(409, text)
+      case .failed(let text): return .error(500, text)
+      }
+    }
   }
 }
 

@@ -10,7 +10,8 @@ struct ControlClient {
     program: "host-relay ctl",
     summary: "Asks the relay that runs.\n"
       + "status | pause | resume | finish [REASON] | keyframe | bitrate N | "
-      + "sound app|mic on|off",
+      + "sound app|mic on|off\n"
+      + "setup [NAME=VALUE ...] | start | cancel",
     options: [
       Option(
         "http", .value("ADDRESS:PORT"), "where the relay answers", standard: "127.0.0.1:13581"),
@@ -22,7 +23,8 @@ struct ControlClient {
 
   static let exitCodes: [(ExitCode, String)] = [
     (.finished, "The relay did it."), (.usage, "Wrong usage; the line that was printed names it."),
-    (.unavailable, "No relay answers."), (.temporary, "The relay has no agent."),
+    (.unavailable, "No relay answers."),
+    (.temporary, "Not now: the relay has no agent, or nothing to start or end."),
     (.notAllowed, "Not allowed without the control key."),
   ]
 
@@ -51,6 +53,7 @@ struct ControlClient {
       case 200: return .finished
       case 403: return .notAllowed
       case 409: return .temporary
+      case 500...: return .unavailable
       default: return .usage
       }
     } catch {
@@ -65,7 +68,10 @@ struct ControlClient {
     let rest = words.dropFirst()
     switch (words.first, rest.count) {
     case ("status", 0): return ("GET", "status", nil)
-    case ("pause", 0), ("resume", 0), ("keyframe", 0): return ("POST", words[0], .object([]))
+    case ("pause", 0), ("resume", 0), ("keyframe", 0), ("start", 0), ("cancel", 0):
+      return ("POST", words[0], .object([]))
+    case ("setup", 0): return ("GET", "setup", nil)
+    case ("setup", _): return ("POST", "setup", .object(try setup(rest)))
     case ("finish", _):
       return ("POST", "finish", .object([("reason", .text(rest.joined(separator: " ")))]))
     case ("bitrate", 1):
@@ -81,9 +87,30 @@ struct ControlClient {
       return ("POST", "sound", .object(body))
     default:
       throw UsageError(
-        "expected status, pause, resume, finish [REASON], keyframe, bitrate N or "
-          + "sound app|mic on|off (see --help)")
+        "expected status, pause, resume, finish [REASON], keyframe, bitrate N, "
+          + "sound app|mic on|off, setup [NAME=VALUE ...], start or cancel (see --help)")
     }
+  }
+
+  /// Members of a setup; each `pushes=` adds one, and an empty value takes the member back.
+  private static func setup(_ words: ArraySlice<String>) throws(UsageError) -> [(String, JSONText)]
+  {
+    var members: [(String, JSONText)] = []
+    var pushes: [JSONText]?
+    for word in words {
+      let sides = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard sides.count == 2 else { throw UsageError("setup \(word): expected NAME=VALUE") }
+      let (name, value) = (String(sides[0]), String(sides[1]))
+      switch name {
+      case "pushes": pushes = (pushes ?? []) + (value.isEmpty ? [] : [.text(value)])
+      case _ where value.isEmpty: members.append((name, .none))
+      case "fps": members.append((name, Int(value).map(JSONText.number) ?? .text(value)))
+      case "bitrate":
+        members.append((name, OptionFormat.bitrate(value).map(JSONText.number) ?? .text(value)))
+      default: members.append((name, .text(value)))
+      }
+    }
+    return members + (pushes.map { [("pushes", .list($0))] } ?? [])
   }
 
   /// What the relay of this user that listens there has left; nil when it speaks no TLS.

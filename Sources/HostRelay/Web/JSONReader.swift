@@ -1,5 +1,5 @@
-/// Reads one JSON object (RFC 8259) whose members are texts, numbers, truths or null: all that a
-/// control request needs, so nothing nests and nothing can run deep.
+/// Reads one JSON object (RFC 8259) whose members are texts, numbers, truths or null, or lists of these:
+/// all that a control request needs, so nothing nests further and nothing can run deep.
 struct JSONReader {
   private let bytes: [UInt8]
   private var position = 0
@@ -21,10 +21,19 @@ struct JSONReader {
     repeat {
       let name = try readText()
       try expect(":")
-      members[name] = try readValue()
+      members[name] = take("[") ? .list(try readList()) : try readValue()
     } while take(",")
     try expect("}")
     return members
+  }
+
+  /// Up to the closing bracket.
+  private mutating func readList() throws(JSONError) -> [JSONText] {
+    var values: [JSONText] = []
+    if take("]") { return values }
+    repeat { values.append(try readValue()) } while take(",")
+    try expect("]")
+    return values
   }
 
   private mutating func readValue() throws(JSONError) -> JSONText {

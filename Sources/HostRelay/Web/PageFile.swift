@@ -10,6 +10,7 @@ enum PageFile: String {
   case outputs = "/outputs.js"
   case sound = "/sound.js"
   case soundSource = "/soundsource.js"
+  case setup = "/setup.js"
 
   init?(path: String) { self.init(rawValue: path) }
 
@@ -20,7 +21,7 @@ enum PageFile: String {
     case .index: "text/html; charset=utf-8"
     case .style: "text/css; charset=utf-8"
     case .icon: "image/svg+xml"
-    case .page, .wire, .codecs, .source, .outputs, .sound, .soundSource:
+    case .page, .wire, .codecs, .source, .outputs, .sound, .soundSource, .setup:
       "text/javascript; charset=utf-8"
     }
   }
@@ -37,6 +38,7 @@ enum PageFile: String {
     case .outputs: PackageResources.outputs_js
     case .sound: PackageResources.sound_js
     case .soundSource: PackageResources.soundsource_js
+    case .setup: PackageResources.setup_js
     }
   }
 }

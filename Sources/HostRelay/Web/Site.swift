@@ -21,10 +21,12 @@ struct Site {
     if let refusal = refusal(of: request, needsKey: page == nil) { return .document(refusal) }
     if let page, request.method != "POST" { return .document(page.document) }
     if ControlAPI.paths.contains(request.path) {
-      return .document(
-        request.method == "POST"
-          ? control.answer(path: request.path, body: request.body)
-          : .error(405, "\(request.path) takes POST"))
+      if request.method == "POST" {
+        return .document(control.answer(path: request.path, body: request.body))
+      }
+      let isSetup = request.path == ControlAPI.setupPath
+      if isSetup, request.method == "GET" { return .document(control.readSetup()) }
+      return .document(.error(405, "\(request.path) takes POST\(isSetup ? " and GET" : "")"))
     }
     if RecordingsAPI.covers(request.path) { return recordings.answer(request) }
     guard request.method == "GET" || request.method == "HEAD" else {

@@ -5,6 +5,8 @@ import Wire
 struct StatusDocument {
   let broadcast: Broadcast
   let ingest: Ingest
+  /// nil without `--setup`.
+  let setup: SetupPhase?
   let pushes: Pushes
   let consumers: ConsumerEndCounts
   let viewers: ConsumerEndCounts
@@ -43,6 +45,7 @@ struct StatusDocument {
       ("keyframe_requests", keyframeRequests),
       ("pushes", pushes.json),
       ("recording", pushes.recordingJSON),
+      ("setup", setup.map { .object($0.json(for: mayControl)) } ?? .none),
       ("may_control", .truth(mayControl)),
       ("uptime_seconds", .decimal(Double(uptime.nanoseconds / 1_000_000) / 1000)),
     ])

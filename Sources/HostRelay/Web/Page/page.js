@@ -5,6 +5,7 @@ import * as codecs from "/codecs.js";
 import * as source from "/source.js";
 import { Outputs, sizeWords } from "/outputs.js";
 import * as sound from "/sound.js";
+import { Setup } from "/setup.js";
 import * as soundSource from "/soundsource.js";
 
 const element = (id) => document.getElementById(id);
@@ -35,6 +36,8 @@ let clockOffset; // microseconds from this page's clock to the relay's
 let lastHeard = 0;
 let hasEnded = false;
 let mayControl = false;
+// The last status of a relay that waits for a start; undefined for others.
+let setupStatus;
 // The sources of the streams, by number; how each sound stands, by source.
 const sources = new Map();
 const sounds = new Map();
@@ -61,7 +64,15 @@ function show(newState, detail = "") {
 
 function showControl() {
   const isOn = ["starting", "live", "paused", "interrupted"].includes(state);
-  element("control").hidden = !(mayControl && isOn);
+  // What was started and shows nothing yet is taken back rather than finished.
+  const isWaiting = Boolean(setupStatus?.setup.started) && ["waiting", "starting"].includes(state);
+  element("control").hidden = !(mayControl && (isOn || isWaiting));
+  element("cancel").hidden = !isWaiting;
+  for (const id of ["pause", "finish", "app", "mic"]) element(id).hidden = isWaiting;
+}
+
+function showSetup() {
+  if (setupStatus) setup.update(setupStatus, hasEnded, element("detail").textContent);
 }
 
 function bitrateWords(bits) {
@@ -88,7 +99,11 @@ async function showStatus() {
     if (!response.ok) return;
     const status = await response.json();
     mayControl = status.may_control;
+    setupStatus = status.setup ? status : undefined;
+    // Another one has been started: what is said of the last one holds no longer.
+    if (status.setup?.started && ["waiting", "starting"].includes(status.state)) hasEnded = false;
     showControl();
+    showSetup();
     element("goes").textContent = outputs.update(status);
     element("open").hidden = !(outputs.has || mayControl);
     const { agent } = status;
@@ -176,8 +191,10 @@ function take(message) {
     case wire.kinds.state: {
       const { state, detail } = wire.readState(message.payload);
       // A broadcast that has ended stays ended on the page until another one starts.
-      if (!(hasEnded && state === "waiting")) show(state, detail);
+      const isNew = !(hasEnded && state === "waiting");
+      if (isNew) show(state, detail);
       hasEnded = state === "finished" || (hasEnded && state === "waiting");
+      if (isNew && setupStatus) showStatus();
       break;
     }
     case wire.kinds.started:
@@ -340,6 +357,7 @@ async function post(what, body = {}) {
 }
 
 const outputs = new Outputs(element("outputs"), ask);
+const setup = new Setup(element("setup"), ask, showStatus);
 
 function authorization() {
   return control ? { Authorization: `Bearer ${control}` } : {};
@@ -357,6 +375,7 @@ function toggleFigures() {
 }
 
 element("pause").onclick = () => post(state === "paused" ? "resume" : "pause");
+element("cancel").onclick = () => post("cancel");
 element("finish").onclick = () => element("sure").showModal();
 element("sure").onclose = () => {
   if (element("sure").returnValue === "finish") post("finish", { reason: element("reason").value });
@@ -369,7 +388,7 @@ element("open").onclick = () => outputs.open();
 element("snapshot").href = `/snapshot.png${query}`;
 element("player").onchange = ({ target }) => choose(target.value);
 document.onkeydown = (event) => {
-  if (event.target.closest("input, select, dialog") || event.ctrlKey || event.metaKey) return;
+  if (event.target.closest("input, select, textarea, dialog") || event.ctrlKey || event.metaKey) return;
   if (event.key === "f") fullScreen();
   if (event.key === "i") toggleFigures();
   if (event.key === "m" && !element("listen").hidden) toggleListening();

@@ -1,28 +1,32 @@
-import Foundation
 import Glibc
-import Posix
-import TestSupport
-import Wire
+package import Posix
+package import Wire
 
 /// The browser's end of a WebSocket (RFC 6455), as far as tests need one: each of its messages carries
 /// one of Wire's.
-final class WebSocketPeer {
+package final class WebSocketPeer {
   /// The status of the answer to the request; 101 where the socket stands.
-  let status: Int
-  let peer: ScriptedPeer
+  package let status: Int
+  package let peer: ScriptedPeer
   private var input: [UInt8] = []
 
-  enum Event {
+  package enum Event {
     case message(RawMessage)
     case bytes([UInt8])
     case closed(code: UInt16, reason: String)
     case ended
   }
 
-  init(_ relay: RelayRun, path: String = "/watch", fields: [String] = []) throws {
-    peer = try ScriptedPeer(to: relay.http)
+  package convenience init(
+    _ relay: RelayRun, path: String = "/watch", fields: [String] = []
+  ) throws {
+    try self.init(to: relay.http, path: path, fields: fields)
+  }
+
+  package init(to address: SocketAddress, path: String = "/watch", fields: [String] = []) throws {
+    peer = try ScriptedPeer(to: address)
     let lines = [
-      "GET \(path) HTTP/1.1", "Host: \(relay.http)", "Connection: Upgrade", "Upgrade: websocket",
+      "GET \(path) HTTP/1.1", "Host: \(address)", "Connection: Upgrade", "Upgrade: websocket",
       "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
     ]
     try peer.send(Array((lines + fields + ["", ""]).joined(separator: "\r\n").utf8))
@@ -35,10 +39,10 @@ final class WebSocketPeer {
     status = words.count > 1 ? Int(words[1]) ?? 0 : 0
   }
 
-  func send(_ message: Message) throws { try sendFrame(2, message.encoded()) }
+  package func send(_ message: Message) throws { try sendFrame(2, message.encoded()) }
 
   /// A frame as a browser sends it, masked with zeros.
-  func sendFrame(_ opcode: UInt8, _ payload: [UInt8]) throws {
+  package func sendFrame(_ opcode: UInt8, _ payload: [UInt8]) throws {
     precondition(payload.count < 65_536, "test messages are small")
     let length: [UInt8] =
       payload.count < 126
@@ -48,7 +52,7 @@ final class WebSocketPeer {
   }
 
   /// What comes next; pings are answered.
-  func receive() throws -> Event {
+  package func receive() throws -> Event {
     while true {
       guard let head = try Self.receive(2, from: peer) else { return .ended }
       var length = Int(head[1] & 0x7f)
@@ -77,7 +81,7 @@ final class WebSocketPeer {
 
   /// The next event that `pick` wants.
   @discardableResult
-  func receive<Value>(
+  package func receive<Value>(
     _ what: String, within limit: Duration = .seconds(10), _ pick: (Event) throws -> Value?
   ) throws -> Value {
     try waitUntil(what, within: limit) {
