@@ -25,6 +25,11 @@ indirect enum BusValue: Equatable, Sendable {
     if case .uint32(let number) = self { number } else { nil }
   }
 
+  /// Of numbers that are kept as such, which `unsigned` ones are not.
+  var integer: Int64? {
+    if case .number(let number) = self { number } else { nil }
+  }
+
   subscript(key: String) -> BusValue? {
     if case .options(let entries) = self { entries[key] } else { nil }
   }
