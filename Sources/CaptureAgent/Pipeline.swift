@@ -8,11 +8,9 @@ import Wire
 /// The agent: every station that a picture passes, in its order, and the loop that they share. Read
 /// this first.
 ///
-///     ScreenSource -> FrameSlot -> EncodeThread -> PacketSlot -> RelayListener
-///     Sounds -------------------------------------------------------^
+///     VideoTrack: ScreenSource -> FrameSlot -> EncodeThread -> PacketSlot -> RelayListener
+///     Sounds -------------------------------------------------------------------^
 final class Pipeline {
-  /// The screen is the first stream of a link.
-  private static let screenStream: UInt32 = 1
   // How long a last message may take to go out.
   private static let partingTime = Duration.milliseconds(500)
   // A driver that is so long at one picture has hung; a device that is reset takes a second or two.
@@ -27,27 +25,18 @@ final class Pipeline {
   private let memory: MemoryWatch
   private var status: Status
   private let loop: Loop
-  private let frames = FrameSlot()
-  private let orders: EncoderOrders
-  private let packets: PacketSlot
+  private let screen: VideoTrack
   private let listener: RelayListener
-  private let counts = EncodeCounts()
-  private let failure = FailureBox<SourceEnd>()
-  private let importFailures = FailureBox<UInt64?>()
   private let signals: [SignalSource]
   private let ticks: TimerSource
   private let holdTimer: TimerSource
   private let partingTimer: TimerSource
   private let noticeTimer: TimerSource
-  private var source: (any ScreenSource)?
   private let sounds: Sounds
-  /// Of the frames; nil before the first.
-  private var size: (width: Int, height: Int)?
-  private var encoder: WorkerThread?
+  private let pause: Pause
   private var links = 0
   /// nil before the first relay.
   private var origin: SessionOrigin?
-  private var isPaused = false
   private var ending: ExitCode?
   /// The encoder's thread does not come back, so nobody waits for it.
   private var hasHung = false
@@ -105,15 +94,11 @@ final class Pipeline {
     memory = MemoryWatch(
       gauge: try MemoryGauge(), limits: limits,
       plan: MemoryBudget(options: options, configuration: nil))
-    status = Status(limits: limits, memory: memory, counts: counts, frames: frames)
+    status = Status(limits: limits, memory: memory)
     loop = try Loop()
     let callbacks = Callbacks()
-    let frames = frames
-    orders = EncoderOrders(changed: { frames.wake() })
-    packets = PacketSlot(
-      filled: try loop.addEvent { callbacks.pipeline?.sendPacket() }, freed: { frames.wake() })
-    failure.event = try loop.addEvent { callbacks.pipeline?.takeFailure() }
-    importFailures.event = try loop.addEvent { callbacks.pipeline?.takeImportFailure() }
+    screen = try VideoTrack(.screen, loop: loop) { callbacks.pipeline?.handle($0) }
+    pause = Pause { callbacks.pipeline?.pauseChanged() }
     var signals: [SignalSource] = []
     for (number, name) in [(SIGTERM, "SIGTERM"), (SIGINT, "Ctrl-C")] {
       signals.append(
@@ -121,6 +106,8 @@ final class Pipeline {
           callbacks.pipeline?.finish(SourceEnd(code: .finished, text: "ended by \(name)"))
         })
     }
+    signals.append(try loop.addSignal(SIGUSR1) { callbacks.pipeline?.pause.begin(.signal) })
+    signals.append(try loop.addSignal(SIGUSR2) { callbacks.pipeline?.pause.end(.signal) })
     self.signals = signals
     sounds = try Sounds(
       loop: loop, wish: options.sounds,
@@ -146,7 +133,7 @@ final class Pipeline {
   /// Runs to the end of the broadcast.
   func run() -> ExitCode {
     do {
-      try startEncoder()
+      try screen.startEncoder(EncoderConfiguration(options, size: options.patternSize))
       try listener.start()
     } catch {
       let end = SourceEnd(code: Self.code(for: error), text: "\(error)")
@@ -162,46 +149,32 @@ final class Pipeline {
     waitForRelay()
     loop.run()
     sounds.stop()
-    source?.stop()
-    orders.change { $0.isEnding = true }
-    if !hasHung { encoder?.join() }
+    screen.stop(hasHung: hasHung)
     return ending ?? .bug
   }
 
-  /// Before anything streams: a thread that cannot be made is an end here, and a hang later.
-  private func startEncoder() throws {
-    let failure = failure
-    let importFailures = importFailures
-    let thread = EncodeThread(
-      configuration: EncoderConfiguration(options, size: options.patternSize), frames: frames,
-      packets: packets, orders: orders, counts: counts, onFailure: { failure.post($0) },
-      onImportFailure: { importFailures.post($0) })
-    encoder = try WorkerThread(name: "encoder") { thread.run() }
-  }
-
   private func startSource() {
-    guard source == nil else { return }
-    let onEvent: (SourceEvent) -> Void = { [unowned self] event in handle(event) }
-    switch options.source {
-    case .pattern:
-      source = TestPatternSource(
-        loop: loop, slot: frames, width: options.patternSize.width,
-        height: options.patternSize.height, framesPerSecond: options.framesPerSecond,
-        onEvent: onEvent)
-    case .node(let name):
-      source = PipeWireSource(
-        loop: loop, slot: frames, target: .nameOrSerial(name), frameRate: options.framesPerSecond,
-        modifiers: modifiers, onEvent: onEvent)
-    case .portal:
-      var wishes = ScreenCastPortal.Wishes()
-      wishes.showsCursor = options.showsCursor
-      wishes.token = options.restoreFile.map { RestoreToken(path: $0) } ?? RestoreToken.standard()
-      if options.asksAnew { wishes.token?.remove() }
-      source = PortalSource(
-        loop: loop, slot: frames, wishes: wishes, frameRate: options.framesPerSecond,
-        modifiers: modifiers, onEvent: onEvent)
+    screen.startSource { [options, loop, modifiers, slot = screen.frames] onEvent in
+      switch options.source {
+      case .pattern:
+        return TestPatternSource(
+          loop: loop, slot: slot, width: options.patternSize.width,
+          height: options.patternSize.height, framesPerSecond: options.framesPerSecond,
+          onEvent: onEvent)
+      case .node(let name):
+        return PipeWireSource(
+          loop: loop, slot: slot, target: .nameOrSerial(name), frameRate: options.framesPerSecond,
+          modifiers: modifiers, onEvent: onEvent)
+      case .portal:
+        var wishes = ScreenCastPortal.Wishes()
+        wishes.showsCursor = options.showsCursor
+        wishes.token = options.restoreFile.map { RestoreToken(path: $0) } ?? RestoreToken.standard()
+        if options.asksAnew { wishes.token?.remove() }
+        return PortalSource(
+          loop: loop, slot: slot, wishes: wishes, frameRate: options.framesPerSecond,
+          modifiers: modifiers, onEvent: onEvent)
+      }
     }
-    source?.start()
   }
 
   private func startSounds() {
@@ -211,7 +184,7 @@ final class Pipeline {
 
   /// One that does not fit the memory plan stays off, and its viewers read why.
   private func switchSound(_ which: StreamDescription.Source, isOn: Bool) {
-    if isOn, let size, limits.dataBytes != nil,
+    if isOn, let size = screen.size, limits.dataBytes != nil,
       !plan(width: size.width, height: size.height, sounds: sounds.count + 1).isWithinLimit
     {
       Log.note("\(which.word): no room for it within the memory limit")
@@ -223,7 +196,7 @@ final class Pipeline {
   }
 
   private func expectMemory() {
-    guard let size else { return }
+    guard let size = screen.size else { return }
     memory.expect(
       plan(width: size.width, height: size.height, sounds: sounds.count),
       halved: plan(
@@ -231,7 +204,7 @@ final class Pipeline {
   }
 
   /// Nothing is heard by nobody, nor while the broadcast is paused.
-  private func holdSounds() { sounds.hold(isPaused || listener.link == nil) }
+  private func holdSounds() { sounds.hold(pause.isOn || listener.link == nil) }
 
   private func waitForRelay() {
     identity.notices.status("waiting for a relay on \(listener.address)")
@@ -242,18 +215,16 @@ final class Pipeline {
     finish(SourceEnd(code: .unavailable, text: "no relay within \(options.hold ?? .zero)"))
   }
 
-  private func takeFailure() {
-    if let end = failure.take() { finish(end) }
-  }
-
-  private func takeImportFailure() {
-    if let modifier = importFailures.take() { source?.dropModifier(modifier) }
+  private func handle(_ event: VideoTrack.Event) {
+    switch event {
+    case .source(let event): handle(event)
+    case .packet: sendPacket()
+    }
   }
 
   private func handle(_ event: SourceEvent) {
     switch event {
     case .format(let width, let height):
-      size = (width, height)
       let budget = plan(width: width, height: height, sounds: sounds.count)
       if limits.dataBytes != nil, !budget.isWithinLimit {
         finish(SourceEnd(code: .memoryLimit, text: budget.refusal))
@@ -284,7 +255,7 @@ final class Pipeline {
     if step == .end {
       finish(SourceEnd(code: .memoryLimit, text: "no memory is left to give back: \(text)"))
     } else {
-      orders.change { $0.memory = step }
+      screen.orders.change { $0.memory = step }
       listener.link?.isNarrow = step >= .queues
       if step >= .picture { AllocationGuard.giveBack() } else { AllocationGuard.keepReserve() }
     }
@@ -307,23 +278,23 @@ final class Pipeline {
       identity.notices.status("linked with a relay, process \(greeting.pid)")
       link.send(
         .started(.init(name: options.name, source: options.source.word, driver: driver)))
-      let number = links
+      if pause.isOn { link.send(.paused(pause.reasons)) }
       link.isNarrow = memory.step >= .queues
-      orders.change { $0.link = number }
-      if source == nil { startSounds() } else { sounds.announce() }
+      screen.begin()
+      if links == 1 { startSounds() } else { sounds.announce() }
       holdSounds()
       startSource()
       sendFigures()
     case .message(let message): obey(message)
-    case .packetSent: packets.free()
+    case .packetSent: screen.packets.free()
     case .unlinked(let cause):
       Log.note("link \(links): closed: \(cause)")
-      orders.change {
+      screen.orders.change {
         $0.link = nil
         $0.hasContainers = false
       }
-      _ = packets.next()
-      packets.free()
+      _ = screen.packets.next()
+      screen.packets.free()
       holdSounds()
       if ending != nil { loop.quit() } else { waitForRelay() }
     }
@@ -331,21 +302,12 @@ final class Pipeline {
 
   private func obey(_ message: Message) {
     switch message {
-    case .keyframeRequest: orders.requestKeyframe()
+    case .keyframeRequest: screen.orders.requestKeyframe()
     case .bitrate(_, let rate):
-      orders.change { $0.bitrate = max(Int(rate), 100_000) }
-    case .audience(_, let containers): orders.change { $0.hasContainers = containers > 0 }
-    case .pause where !isPaused:
-      isPaused = true
-      orders.change { $0.isPaused = true }
-      holdSounds()
-      listener.link?.send(.paused)
-    case .resume where isPaused:
-      isPaused = false
-      orders.requestKeyframe()
-      orders.change { $0.isPaused = false }
-      holdSounds()
-      listener.link?.send(.resumed)
+      screen.orders.change { $0.bitrate = max(Int(rate), 100_000) }
+    case .audience(_, let containers): screen.orders.change { $0.hasContainers = containers > 0 }
+    case .pause(let reasons): pause.begin(reasons)
+    case .resume: pause.endAll()
     case .sound(let which, let isOn): switchSound(which, isOn: isOn)
     case .finish(let reason):
       finish(SourceEnd(code: .finished, text: reason.isEmpty ? "ended by the relay" : reason))
@@ -353,10 +315,25 @@ final class Pipeline {
     }
   }
 
+  /// No packet goes out between `paused` and `resumed`, and a keyframe behind that.
+  private func pauseChanged() {
+    let isPaused = pause.isOn
+    screen.orders.change { $0.isPaused = isPaused }
+    holdSounds()
+    guard isPaused else {
+      Log.note("goes on")
+      listener.link?.send(.resumed)
+      if listener.link != nil { screen.begin() }
+      return
+    }
+    Log.note(pause.reasons.text.isEmpty ? "paused" : "paused: \(pause.reasons.text)")
+    listener.link?.send(.paused(pause.reasons))
+  }
+
   private func sendPacket() {
-    guard let packet = packets.next() else { return }
-    guard let link = listener.link, ending == nil else { return packets.free() }
-    link.send(packet, stream: Self.screenStream)
+    guard let packet = screen.packets.next() else { return }
+    guard let link = listener.link, ending == nil, !pause.isOn else { return screen.packets.free() }
+    link.send(packet, stream: screen.stream)
     #if DEBUG
       Faults.leak()
     #endif
@@ -371,7 +348,7 @@ final class Pipeline {
     // An allocation may have had it; where there is room again, the next one finds it.
     if memory.step < .picture { AllocationGuard.keepReserve() }
     lookAtMemory(afterPicture: false)
-    if counts.busyTime(now: now) > Self.longestPicture {
+    if screen.counts.busyTime(now: now) > Self.longestPicture {
       hasHung = true
       finish(SourceEnd(code: .bug, text: "the driver has not come back with a picture for 5 s"))
     }
@@ -382,7 +359,7 @@ final class Pipeline {
   private func saysAlive() {
     let before = AllocationGuard.threadAllocations
     let patience = identity.notices.watchdogInterval?.nanoseconds ?? 0
-    if counts.busyTime(now: MonotonicClock.now()) < patience { identity.notices.alive() }
+    if screen.counts.busyTime(now: MonotonicClock.now()) < patience { identity.notices.alive() }
     status.ownAllocations += AllocationGuard.threadAllocations - before
   }
 
@@ -390,8 +367,7 @@ final class Pipeline {
     guard let link = listener.link, ending == nil else { return }
     link.send(
       .figures(
-        status.figures(
-          of: source?.counts ?? FrameCounts(), soundPackets: sounds.packetCount, link: link)))
+        status.figures(of: screen, soundPackets: sounds.packetCount, link: link)))
   }
 
   /// Ends the broadcast: says so to the relay and in the last words, then leaves the loop.

@@ -5,21 +5,20 @@ import Wire
 struct Status {
   let limits: MemoryLimits
   let memory: MemoryWatch
-  let counts: EncodeCounts
-  let frames: FrameSlot
   /// Calls of malloc that the loop has made for what is done once a second, and not for pictures.
   var ownAllocations = 0
 
   func figures(
-    of taken: FrameCounts, soundPackets: Int, link: RelayConnection
+    of track: VideoTrack, soundPackets: Int, link: RelayConnection
   ) -> AgentFigures {
     var figures = AgentFigures()
     figures[.loopAllocations] = UInt64(max(0, AllocationGuard.threadAllocations - ownAllocations))
     addMemory(to: &figures)
+    let taken = track.frameCounts
     figures[.framesCaptured] = UInt64(taken.taken)
-    figures[.framesReplaced] = UInt64(taken.replaced + frames.replacedCount)
+    figures[.framesReplaced] = UInt64(taken.replaced)
     figures[.framesInvalid] = UInt64(taken.rejected)
-    let (encoded, median, most) = counts.takeSecond()
+    let (encoded, median, most) = track.counts.takeSecond()
     figures[.framesEncoded] = UInt64(encoded.encoded)
     figures[.picturesUnchanged] = UInt64(encoded.unchanged)
     figures[.picturesFailed] = UInt64(encoded.failed)

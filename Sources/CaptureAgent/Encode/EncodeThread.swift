@@ -22,6 +22,7 @@ final class EncodeThread: @unchecked Sendable {
   private static let longestPause: Int64 = 1_000_000_000
 
   private let configuration: EncoderConfiguration
+  private let source: StreamDescription.Source
   private let frames: FrameSlot
   private let packets: PacketSlot
   private let orders: EncoderOrders
@@ -47,11 +48,13 @@ final class EncodeThread: @unchecked Sendable {
   /// The configuration's size is overruled by the frames'. `onImportFailure` is told of a modifier of
   /// dma-bufs that the driver cannot read after all; nil stands for all of them.
   init(
-    configuration: EncoderConfiguration, frames: FrameSlot, packets: PacketSlot,
-    orders: EncoderOrders, counts: EncodeCounts, onFailure: @escaping @Sendable (Failure) -> Void,
+    configuration: EncoderConfiguration, source: StreamDescription.Source, frames: FrameSlot,
+    packets: PacketSlot, orders: EncoderOrders, counts: EncodeCounts,
+    onFailure: @escaping @Sendable (Failure) -> Void,
     onImportFailure: @escaping @Sendable (UInt64?) -> Void
   ) {
     self.configuration = configuration
+    self.source = source
     self.frames = frames
     self.packets = packets
     self.orders = orders
@@ -177,7 +180,7 @@ final class EncodeThread: @unchecked Sendable {
       packets.put(
         OutgoingPacket(
           unit: unit, isUnchanged: isUnchanged && !unit.isKeyframe,
-          description: isNew ? StreamDescription(encoder.stream) : nil))
+          description: isNew ? StreamDescription(encoder.stream, of: source) : nil))
     } catch {
       // What was to be seen is not lost: the picture that is loaded comes again, as a keyframe.
       orders.keyframes.request()
@@ -225,10 +228,10 @@ final class EncodeThread: @unchecked Sendable {
 }
 
 extension StreamDescription {
-  /// The screen's stream as the wire says it.
-  init(_ stream: EncodedStream) {
+  /// An encoder's stream as the wire says it.
+  init(_ stream: EncodedStream, of source: Source) {
     self.init(
-      source: .screen, codec: .h264,
+      source: source, codec: .h264,
       codedSize: Size(width: UInt32(stream.codedWidth), height: UInt32(stream.codedHeight)),
       displaySize: Size(width: UInt32(stream.displayWidth), height: UInt32(stream.displayHeight)),
       frameRate: Fraction(UInt32(stream.framesPerSecond), 1), codecString: stream.codec,
