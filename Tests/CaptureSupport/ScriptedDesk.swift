@@ -56,7 +56,9 @@ package final class ScriptedDesk {
   }
 
   /// How the backend answers from now on: the lines that `Tests/Desk/portal-backend.py` tells of.
-  package func answer(_ lines: String...) throws {
+  package func answer(_ lines: String...) throws { try answer(lines) }
+
+  package func answer(_ lines: [String]) throws {
     try write(lines.map { "\($0)\n" }.joined(), to: plan)
   }
 
@@ -69,7 +71,8 @@ package final class ScriptedDesk {
   /// The user takes back what is shared.
   package func revoke() { backend.signal(SIGUSR1) }
 
-  /// A screen of 640x480 in one colour, which changes 30 times a second; gone with the value.
+  /// A screen of 640x480 in one colour, which changes 30 times a second; gone with the value. It now and then
+  /// has nothing for a second consumer.
   package func screen(_ name: String, color: UInt32 = 0xffff_0000) throws -> ProcessRun {
     let caps = "video/x-raw,format=BGRx,width=640,height=480,framerate=30/1"
     let properties = "props,media.class=Video/Source,node.name=\(name)"

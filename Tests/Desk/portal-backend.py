@@ -139,7 +139,7 @@ def start(arguments):
         return None
     if word == "blank":
         return 0, {}
-    identity, serial = node_numbers(wish["node"])
+    identity, serial = node_numbers(wish["node"]) if "node" in wish else (0, 0)
     properties = {"source_type": GLib.Variant("u", 1), "size": GLib.Variant("(ii)", (640, 480))}
     if "serial" in wish:
         properties["pipewire-serial"] = GLib.Variant("t", int(wish["serial"]))
