@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A small text file, read at once.
+/// A small text file, read and written at once.
 package enum TextFile {
   /// The text at `path`; throws EFBIG beyond `limit` bytes and EILSEQ when it is not UTF-8.
   package static func read(_ path: String, limit: Int) throws(PosixError) -> String {
@@ -21,5 +21,19 @@ package enum TextFile {
       throw PosixError("read \(path)", code: EILSEQ)
     }
     return text
+  }
+
+  /// Puts `text` into a file of mode 0600, written whole under another name first: who reads it never
+  /// finds half of it.
+  package static func keep(_ text: [UInt8], at path: String) throws(PosixError) {
+    let draft = "\(path).\(getpid())"
+    _ = unsafe unlink(draft)
+    let file = OwnedFD(
+      try check(unsafe open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600), "open \(draft)")
+    )
+    defer { _ = unsafe unlink(draft) }
+    let written = unsafe text.withUnsafeBytes { unsafe write(file.raw, $0.baseAddress, $0.count) }
+    guard written == text.count else { throw PosixError("write \(draft)") }
+    try check(unsafe rename(draft, path), "rename \(path)")
   }
 }

@@ -20,15 +20,16 @@ final class Broadcast {
   }
 
   /// With a desktop the portal gives the picture, without one the agent makes a pattern. `driver` is what
-  /// the software driver finds in its environment. `anywhere`: HTTP is there for other machines too.
+  /// the software driver finds in its environment, `services` a desktop without a screen. `anywhere`: HTTP is there for other machines too.
   init(
     in directory: TestDirectory, desktop: DesktopSession? = nil, scripted: ScriptedDesk? = nil,
-    agent: [String] = [],
+    services: DeskServices? = nil, agent: [String] = [],
     relay: [String] = [], driver: [String: String] = [:], anywhere: Bool = false
   ) throws {
     self.directory = directory
     let desk = desktop?.environment ?? scripted?.environment
-    environment = (desk ?? RelayRun.environment(of: directory)).merging(driver) { $1 }
+    environment = (desk ?? services?.environment ?? RelayRun.environment(of: directory))
+      .merging(driver) { $1 }
     scheme = relay.contains("--tls") ? "https" : "http"
     ports = Ports()
     let source = desk == nil ? ["--source", "pattern"] : []
