@@ -83,6 +83,8 @@ package final class SharedBuffer: Sendable {
   /// Waits for a reader of mapped memory to leave it, and lets no other in.
   func revoke() { isRevoked.withLock { $0 = true } }
 
+  fileprivate var isTakenAway: Bool { isRevoked.withLock { $0 } }
+
   fileprivate func giveBack() {
     isReturned.store(true, ordering: .releasing)
     returned.signal()
@@ -145,6 +147,9 @@ package struct BufferLease: ~Copyable, Sendable {
   deinit { buffer.giveBack() }
 
   package var byteCount: Int { buffer.byteCount }
+
+  /// Its owner took the buffer away.
+  package var isRevoked: Bool { buffer.isTakenAway }
 
   /// The buffer as a device reads it, if it can.
   package var dmaBuf: DMABuf? { buffer.dmaBuf }

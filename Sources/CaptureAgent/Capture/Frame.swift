@@ -45,6 +45,9 @@ struct Frame: ~Copyable, Sendable {
     self.dmaBuf = dmaBuf
   }
 
+  /// Its source has taken the buffer away, and may use its memory for something else.
+  var isRevoked: Bool { lease.isRevoked }
+
   /// What pictures of it depend on.
   var shape: FrameShape { FrameShape(width: width, height: height, orientation: orientation) }
 
