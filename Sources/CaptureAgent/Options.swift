@@ -33,6 +33,7 @@ struct Options: Sendable {
   var profile: Profile?
   var colour: Colour
   var name: String
+  var presence = DesktopPresence.Wishes()
   var display: DisplayChoice
   var memoryLimit: Int
   var memoryTier: MemoryTier
@@ -68,6 +69,9 @@ struct Options: Sendable {
         "profile", .value("NAME"), "constrained-baseline, main, high; default: the best"),
       Option("color", .value("STANDARD"), "bt709 or bt601", standard: "bt709"),
       Option("name", .value("TEXT"), "what viewers read; default: this machine's name"),
+      Option("pause-on-lock", .flag, "nothing is shown while the session is locked"),
+      Option("no-inhibit", .flag, "let the machine go idle and to sleep while live"),
+      Option("no-notification", .flag, "no word on the desktop that its screen is seen"),
       Option(
         "va-display", .value("DISPLAY"), "auto, drm[:PATH], none (software)", standard: "auto"),
       Option("memory-limit", .value("BYTES"), "enforced by the kernel", standard: "50MiB"),
@@ -146,6 +150,9 @@ struct Options: Sendable {
     let seconds = try values.value("hold", "seconds, 0 or more", OptionFormat.seconds)
     hold = seconds == 0 ? nil : .seconds(seconds)
     name = values["name"] ?? Self.machineName
+    presence.pausesOnLock = values.isOn("pause-on-lock")
+    presence.inhibits = !values.isOn("no-inhibit")
+    presence.notifies = !values.isOn("no-notification")
     tokenFile = values["token-file"]
     restoreFile = values["restore-file"]
     asksAnew = values.isOn("ask")

@@ -34,6 +34,8 @@ final class Pipeline {
   private let noticeTimer: TimerSource
   private let sounds: Sounds
   private let pause: Pause
+  private let desktop: DesktopPresence
+  private var viewers = 0
   private var links = 0
   /// nil before the first relay.
   private var origin: SessionOrigin?
@@ -99,6 +101,11 @@ final class Pipeline {
     let callbacks = Callbacks()
     screen = try VideoTrack(.screen, loop: loop) { callbacks.pipeline?.handle($0) }
     pause = Pause { callbacks.pipeline?.pauseChanged() }
+    desktop = DesktopPresence(
+      loop: loop, wishes: options.presence, name: options.name,
+      record: NotificationRecord(
+        path: try RuntimeDirectory().file("notification-\(options.listen.port)"))
+    ) { callbacks.pipeline?.handle($0) }
     var signals: [SignalSource] = []
     for (number, name) in [(SIGTERM, "SIGTERM"), (SIGINT, "Ctrl-C")] {
       signals.append(
@@ -147,7 +154,9 @@ final class Pipeline {
       noticeTimer.arm(after: .zero, every: interval)
     }
     waitForRelay()
+    desktop.start()
     loop.run()
+    desktop.close()
     sounds.stop()
     screen.stop(hasHung: hasHung)
     return ending ?? .bug
@@ -215,6 +224,21 @@ final class Pipeline {
     finish(SourceEnd(code: .unavailable, text: "no relay within \(options.hold ?? .zero)"))
   }
 
+  private func tellDesktop() {
+    let isLive = ending == nil && listener.link != nil && screen.size != nil
+    desktop.show(.init(isLive: isLive, reasons: pause.reasons, viewers: viewers))
+  }
+
+  private func handle(_ event: DesktopPresence.Event) {
+    switch event {
+    case .locked(let isLocked): isLocked ? pause.begin(.locked) : pause.end(.locked)
+    case .pressed(.pause): pause.begin(.person)
+    case .pressed(.resume): pause.end(.person)
+    case .pressed(.stop):
+      finish(SourceEnd(code: .finished, text: "ended by the person at the screen"))
+    }
+  }
+
   private func handle(_ event: VideoTrack.Event) {
     switch event {
     case .source(let event): handle(event)
@@ -233,6 +257,7 @@ final class Pipeline {
         Log.release()
         Log.note("capturing \(width)x\(height)")
         identity.notices.status("capturing \(width)x\(height)")
+        tellDesktop()
       }
     case .ended(let end): finish(end)
     }
@@ -285,6 +310,7 @@ final class Pipeline {
       holdSounds()
       startSource()
       sendFigures()
+      tellDesktop()
     case .message(let message): obey(message)
     case .packetSent: screen.packets.free()
     case .unlinked(let cause):
@@ -296,6 +322,8 @@ final class Pipeline {
       _ = screen.packets.next()
       screen.packets.free()
       holdSounds()
+      viewers = 0
+      tellDesktop()
       if ending != nil { loop.quit() } else { waitForRelay() }
     }
   }
@@ -305,7 +333,10 @@ final class Pipeline {
     case .keyframeRequest: screen.orders.requestKeyframe()
     case .bitrate(_, let rate):
       screen.orders.change { $0.bitrate = max(Int(rate), 100_000) }
-    case .audience(_, let containers): screen.orders.change { $0.hasContainers = containers > 0 }
+    case .audience(let readers, let containers):
+      screen.orders.change { $0.hasContainers = containers > 0 }
+      viewers = Int(readers)
+      tellDesktop()
     case .pause(let reasons): pause.begin(reasons)
     case .resume: pause.endAll()
     case .sound(let which, let isOn): switchSound(which, isOn: isOn)
@@ -320,6 +351,7 @@ final class Pipeline {
     let isPaused = pause.isOn
     screen.orders.change { $0.isPaused = isPaused }
     holdSounds()
+    tellDesktop()
     guard isPaused else {
       Log.note("goes on")
       listener.link?.send(.resumed)
@@ -344,6 +376,7 @@ final class Pipeline {
     let before = AllocationGuard.threadAllocations
     let now = MonotonicClock.now()
     listener.tick(now: now)
+    desktop.tick(now: now)
     sendFigures()
     // An allocation may have had it; where there is room again, the next one finds it.
     if memory.step < .picture { AllocationGuard.keepReserve() }
@@ -379,6 +412,7 @@ final class Pipeline {
       end = SourceEnd(code: .memoryLimit, text: end.text)
     }
     ending = end.code
+    tellDesktop()
     if end.code != .unavailable { Log.release() }
     Log.note(end.text)
     identity.notices.stopping()

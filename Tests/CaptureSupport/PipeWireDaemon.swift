@@ -12,16 +12,8 @@ package final class PipeWireDaemon {
   private let socketPath: String
 
   package init(in directory: TestDirectory) throws {
-    // A bus that starts nothing by itself; the session manager does not run without one.
-    let configuration = """
-      <busconfig><type>session</type><listen>unix:path=\(directory.file("bus"))</listen>
-      <policy context="default"><allow send_destination="*" eavesdrop="true"/>
-      <allow eavesdrop="true"/><allow own="*"/></policy></busconfig>
-      """
-    try write(configuration, to: directory.file("bus.conf"))
-    bus = try ProcessRun(
-      "dbus-daemon", ["--config-file=\(directory.file("bus.conf"))", "--nofork", "--nopidfile"],
-      in: directory)
+    // The session manager does not run without one.
+    bus = try startBus(at: directory.file("bus"), in: directory)
     environment = [
       "XDG_RUNTIME_DIR": directory.path, "XDG_STATE_HOME": directory.file("state"),
       "XDG_CONFIG_HOME": directory.file("config"), "PIPEWIRE_RUNTIME_DIR": "",
@@ -30,7 +22,6 @@ package final class PipeWireDaemon {
     ]
     let socketPath = directory.file("pipewire-0")
     self.socketPath = socketPath
-    try waitUntil("session bus") { access(directory.file("bus"), F_OK) == 0 ? () : nil }
     daemon = try ProcessRun("pipewire", environment: environment, in: directory)
     try waitUntil("PipeWire's socket") { access(socketPath, F_OK) == 0 ? () : nil }
     sessionManager = try ProcessRun("wireplumber", environment: environment, in: directory)
@@ -38,6 +29,20 @@ package final class PipeWireDaemon {
 
   /// A connection for a client, as the portal hands one out.
   package func connect() throws -> OwnedFD { try connectToPipeWire(at: socketPath) }
+}
+
+/// A bus of D-Bus, which starts nothing by itself.
+func startBus(at path: String, in directory: TestDirectory) throws -> ProcessRun {
+  let configuration = """
+    <busconfig><type>session</type><listen>unix:path=\(path)</listen>
+    <policy context="default"><allow send_destination="*" eavesdrop="true"/>
+    <allow eavesdrop="true"/><allow own="*"/></policy></busconfig>
+    """
+  try write(configuration, to: "\(path).conf")
+  let bus = try ProcessRun(
+    "dbus-daemon", ["--config-file=\(path).conf", "--nofork", "--nopidfile"], in: directory)
+  try waitUntil("session bus") { access(path, F_OK) == 0 ? () : nil }
+  return bus
 }
 
 /// A client's connection to the daemon whose socket that is.

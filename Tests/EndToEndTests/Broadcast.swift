@@ -1,3 +1,4 @@
+import CaptureSupport
 import Foundation
 import Posix
 import TestSupport
@@ -19,17 +20,19 @@ final class Broadcast {
   }
 
   /// With a desktop the portal gives the picture, without one the agent makes a pattern. `driver` is what
-  /// the software driver finds in its environment. `anywhere`: HTTP is there for other machines too.
+  /// the software driver finds in its environment, `services` a desktop without a screen. `anywhere`: HTTP is there for other machines too.
   init(
-    in directory: TestDirectory, desktop: DesktopSession? = nil, agent: [String] = [],
+    in directory: TestDirectory, desktop: DesktopSession? = nil, scripted: ScriptedDesk? = nil,
+    services: DeskServices? = nil, agent: [String] = [],
     relay: [String] = [], driver: [String: String] = [:], anywhere: Bool = false
   ) throws {
     self.directory = directory
-    environment = (desktop?.environment ?? RelayRun.environment(of: directory))
+    let desk = desktop?.environment ?? scripted?.environment
+    environment = (desk ?? services?.environment ?? RelayRun.environment(of: directory))
       .merging(driver) { $1 }
     scheme = relay.contains("--tls") ? "https" : "http"
     ports = Ports()
-    let source = desktop == nil ? ["--source", "pattern"] : []
+    let source = desk == nil ? ["--source", "pattern"] : []
     let words = [program("capture-agent"), "--listen", "127.0.0.1:\(ports.agent)"]
     let command = (words + ["--va-display", "none"] + source + agent).joined(separator: " ")
     relayOptions =

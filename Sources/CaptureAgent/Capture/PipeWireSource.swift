@@ -2,19 +2,20 @@ import PipeWire
 import Pixels
 import Posix
 import Report
+import Wire
 
 /// One node's pictures as frames: a screencast through the portal's connection, or any node.
 final class PipeWireSource: ScreenSource {
   /// How the node is found.
   enum Target: Equatable, Sendable, CustomStringConvertible {
-    /// Its number, as the portal names it.
-    case id(UInt32)
+    /// As the portal names it.
+    case granted(GrantedNode)
     /// `node.name` or `object.serial`, as a user names it.
     case nameOrSerial(String)
 
     var description: String {
       switch self {
-      case .id(let id): "\(id)"
+      case .granted(let node): "\(node.id)"
       case .nameOrSerial(let word): word
       }
     }
@@ -70,7 +71,9 @@ final class PipeWireSource: ScreenSource {
       mailbox = try EventMailbox(loop: loop) { [weak self] in self?.deliver($0) }
       let connection = try Connection(loop: loop, fd: remote.take())
       connection.onNodeRemoved = { [unowned self] removed in
-        if removed.id == node?.id { end(.unavailable, "the screen's PipeWire node is gone") }
+        if removed.id == node?.id {
+          end(.unavailable, "the screen's PipeWire node is gone", word: .sourceEnded)
+        }
       }
       connection.onLost = { [unowned self] in end(.unavailable, "PipeWire's daemon is gone") }
       connection.roundTrip { [unowned self] in connectStream() }
@@ -98,6 +101,11 @@ final class PipeWireSource: ScreenSource {
   private func connectStream() {
     guard let connection else { return }
     guard let node = find(in: connection.nodes) else {
+      if case .granted = target {
+        return end(
+          .unavailable, "the screen's PipeWire node is gone, before its first picture",
+          word: .sourceEnded)
+      }
       return end(.unavailable, "no PipeWire node is \(target): `pw-cli ls Node` lists them")
     }
     self.node = node
@@ -113,14 +121,14 @@ final class PipeWireSource: ScreenSource {
 
   private func find(in nodes: [Connection.Node]) -> Connection.Node? {
     switch target {
-    case .id(let id): nodes.first { $0.id == id }
+    case .granted(let granted): nodes.first { granted.isOne($0) }
     case .nameOrSerial(let word):
       nodes.first { $0.name == word } ?? nodes.first { $0.serial == word }
     }
   }
 
-  private func end(_ code: ExitCode, _ text: String) {
-    mailbox?.post(.ended(SourceEnd(code: code, text: text)))
+  private func end(_ code: ExitCode, _ text: String, word: FinishCode? = nil) {
+    mailbox?.post(.ended(SourceEnd(code: code, text: text, word: word)))
   }
 
   private func deliver(_ event: SourceEvent) {

@@ -3,7 +3,7 @@ import Glibc
 import PipeWire
 import Posix
 
-/// A connection to the session bus on the agent's loop; no call on it blocks. Loop thread only.
+/// A connection to a bus of D-Bus on the agent's loop; no call on it blocks. Loop thread only.
 ///
 /// It must not be dropped inside one of its own callbacks: take it to an event first.
 @safe
@@ -17,11 +17,22 @@ final class Bus {
   private var slots: [BusSlot] = []
   private let onLost: (BusError) -> Void
 
+  /// Which bus: the user's, or the machine's.
+  enum Kind {
+    case session
+    case system
+  }
+
   /// Connects; `onLost` is called when the bus is gone, and nothing follows it.
-  init(loop: Loop, onLost: @escaping (BusError) -> Void) throws(BusError) {
+  init(
+    _ kind: Kind = .session, loop: Loop, onLost: @escaping (BusError) -> Void
+  ) throws(BusError) {
     self.onLost = onLost
     var opened: OpaquePointer?
-    try check(unsafe sd_bus_open_user(&opened), bus: "sd_bus_open_user")
+    switch kind {
+    case .session: try check(unsafe sd_bus_open_user(&opened), bus: "sd_bus_open_user")
+    case .system: try check(unsafe sd_bus_open_system(&opened), bus: "sd_bus_open_system")
+    }
     unsafe raw = opened!
     do {
       io = try loop.addIO(fd: unsafe sd_bus_get_fd(raw), for: .readable) { [unowned self] _ in
@@ -43,13 +54,16 @@ final class Bus {
   }
 
   /// Calls a method; `onReply` comes once, from the loop, after `timeout` at the latest. A
-  /// descriptor in the reply is the bus's: who wants it duplicates it there and then.
+  /// descriptor in the reply is the bus's: who wants it duplicates it there and then. Unless told not to,
+  /// the bus starts a service that is not there and can be.
   func call(
     _ member: String, of interface: String, at path: String, on destination: String,
-    _ arguments: [BusValue], timeout: Duration, onReply: @escaping (Reply) -> Void
+    _ arguments: [BusValue], timeout: Duration, startsService: Bool = true,
+    onReply: @escaping (Reply) -> Void
   ) throws(BusError) {
     let message = try unsafe message(member, of: interface, at: path, on: destination, arguments)
     defer { unsafe sd_bus_message_unref(message) }
+    if !startsService { unsafe sd_bus_message_set_auto_start(message, 0) }
     let slot = unsafe BusSlot { [unowned self] slot, reply in
       slots.removeAll { $0 === slot }
       unsafe onReply(Self.result(of: reply))
@@ -66,10 +80,12 @@ final class Bus {
 
   /// Calls a method whose reply does not matter.
   func send(
-    _ member: String, of interface: String, at path: String, on destination: String
+    _ member: String, of interface: String, at path: String, on destination: String,
+    _ arguments: [BusValue] = []
   ) throws(BusError) {
-    let message = try unsafe message(member, of: interface, at: path, on: destination, [])
+    let message = try unsafe message(member, of: interface, at: path, on: destination, arguments)
     defer { unsafe sd_bus_message_unref(message) }
+    unsafe sd_bus_message_set_auto_start(message, 0)
     unsafe sd_bus_message_set_expect_reply(message, 0)
     try check(unsafe sd_bus_send(raw, message, nil), bus: "sd_bus_send")
     watch()
@@ -99,10 +115,19 @@ final class Bus {
   func watchLoss(
     of name: String, isFamily: Bool = false, onLost: @escaping () -> Void
   ) throws(BusError) {
+    // Without an old owner it is somebody's first.
+    try watchOwner(of: name, isFamily: isFamily) { old, _ in if !old.isEmpty { onLost() } }
+  }
+
+  /// Calls `onChange` with the unique names of the old and the new owner of `name` each time that changes,
+  /// empty where there is none.
+  func watchOwner(
+    of name: String, isFamily: Bool = false, onChange: @escaping (String, String) -> Void
+  ) throws(BusError) {
     let slot = unsafe BusSlot { _, message in
       let values = (try? unsafe Self.values(of: message)) ?? []
-      // Name, old owner, new owner; without an old one it is somebody's first.
-      if values.count == 3, values[1].text != "" { onLost() }
+      guard values.count == 3, let old = values[1].text, let new = values[2].text else { return }
+      onChange(old, new)
     }
     let rule =
       "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"

@@ -7,6 +7,10 @@ indirect enum BusValue: Equatable, Sendable {
   case path(String)
   case uint32(UInt32)
   case bool(Bool)
+  /// These three only to send.
+  case int32(Int32)
+  case byte(UInt8)
+  case strings([String])
   /// Any other number, a descriptor's included; that one is the message's.
   case number(Int64)
   /// An array or a struct.
@@ -23,6 +27,15 @@ indirect enum BusValue: Equatable, Sendable {
 
   var unsigned: UInt32? {
     if case .uint32(let number) = self { number } else { nil }
+  }
+
+  var truth: Bool? {
+    if case .bool(let flag) = self { flag } else { nil }
+  }
+
+  /// Of numbers that are kept as such, which `unsigned` ones are not.
+  var integer: Int64? {
+    if case .number(let number) = self { number } else { nil }
   }
 
   subscript(key: String) -> BusValue? {
@@ -68,6 +81,12 @@ extension BusValue {
     case .bool(let flag):
       var wide: Int32 = flag ? 1 : 0
       try unsafe append("b", &wide, to: message)
+    case .int32(var number): try unsafe append("i", &number, to: message)
+    case .byte(var number): try unsafe append("y", &number, to: message)
+    case .strings(let texts):
+      try unsafe container("a", "s", in: message) { () throws(BusError) in
+        for text in texts { try unsafe appendText(text, "s", to: message) }
+      }
     case .options(let entries):
       try unsafe container("a", "{sv}", in: message) { () throws(BusError) in
         for (key, value) in entries {
@@ -79,7 +98,7 @@ extension BusValue {
           }
         }
       }
-    case .number, .list: preconditionFailure("the portal takes no such argument")
+    case .number, .list: preconditionFailure("nothing that we call takes such an argument")
     }
   }
 
@@ -136,8 +155,11 @@ extension BusValue {
     case .path: "o"
     case .uint32: "u"
     case .bool: "b"
+    case .int32: "i"
+    case .byte: "y"
+    case .strings: "as"
     case .options: "a{sv}"
-    case .number, .list: preconditionFailure("the portal takes no such argument")
+    case .number, .list: preconditionFailure("nothing that we call takes such an argument")
     }
   }
 

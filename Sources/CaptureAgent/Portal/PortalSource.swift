@@ -2,6 +2,7 @@ import Glibc
 import PipeWire
 import Posix
 import Report
+import Wire
 
 /// The screen that the user picks in the desktop's own dialog.
 final class PortalSource: ScreenSource {
@@ -47,7 +48,7 @@ final class PortalSource: ScreenSource {
     do {
       mailbox = try EventMailbox(loop: loop) { [weak self] in self?.deliver($0) }
       farewell = try loop.addTimer { [unowned self] in
-        if let streamEnd { mailbox?.post(.ended(streamEnd)) }
+        if let streamEnd { mailbox?.post(.ended(explain(streamEnd))) }
       }
     } catch {
       return onEvent(.ended(SourceEnd(code: .bug, text: "the loop: \(error)")))
@@ -79,9 +80,9 @@ final class PortalSource: ScreenSource {
   func dropModifier(_ modifier: UInt64?) { stream?.dropModifier(modifier) }
 
   private func capture(_ grant: consuming ScreenCastPortal.Grant) {
-    let id = grant.nodeID
+    let node = grant.node
     let stream = PipeWireSource(
-      loop: loop, slot: slot, target: .id(id), remote: grant.remote, frameRate: frameRate,
+      loop: loop, slot: slot, target: .granted(node), remote: grant.remote, frameRate: frameRate,
       modifiers: modifiers
     ) { [unowned self] event in
       guard case .ended(let end) = event else { return deliver(event) }
@@ -90,6 +91,12 @@ final class PortalSource: ScreenSource {
     }
     self.stream = stream
     stream.start()
+  }
+
+  /// A backend that died took its nodes with it; the bus tells of it by another way than PipeWire.
+  private func explain(_ end: SourceEnd) -> SourceEnd {
+    guard end.word == .sourceEnded, portal?.hasLostBackend == true else { return end }
+    return SourceEnd(code: end.code, text: "the desktop's portal backend died: \(end.text)")
   }
 
   private func deliver(_ event: SourceEvent) {

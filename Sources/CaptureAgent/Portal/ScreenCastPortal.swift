@@ -22,7 +22,7 @@ final class ScreenCastPortal {
   /// A screencast that may be captured.
   struct Grant: ~Copyable {
     let remote: OwnedFD
-    let nodeID: UInt32
+    let node: GrantedNode
   }
 
   private static let portal = "org.freedesktop.portal.Desktop"
@@ -53,7 +53,7 @@ final class ScreenCastPortal {
   private var restoreToken: String?
   private var isGranted = false
   /// Whether a backend went away since the conversation began; another desktop part's, perhaps.
-  private var hasLostBackend = false
+  private(set) var hasLostBackend = false
 
   /// A request whose Response is awaited: the last part of its path, and what it is for.
   private struct Step {
@@ -179,15 +179,15 @@ final class ScreenCastPortal {
     ask(
       "Start", [.path(sessionPath), .string("")], options: [:], patience: wishes.patience
     ) { [unowned self] results in
-      guard let nodeID = results["streams"]?[0]?[0]?.unsigned else {
+      guard let stream = results["streams"]?[0], let id = stream[0]?.unsigned else {
         return end(.unavailable, "the ScreenCast portal gave no stream")
       }
       keep(results["restore_token"]?.text)
-      openRemote(nodeID)
+      openRemote(GrantedNode(id: id, serial: stream[1]?["pipewire-serial"]?.integer))
     }
   }
 
-  private func openRemote(_ nodeID: UInt32) {
+  private func openRemote(_ node: GrantedNode) {
     guard let sessionPath else { return }
     call(
       "OpenPipeWireRemote", of: Self.screenCast, [.path(sessionPath), .options([:])],
@@ -199,7 +199,7 @@ final class ScreenCastPortal {
       let fd = fcntl(Int32(truncatingIfNeeded: lent), F_DUPFD_CLOEXEC, 3)
       guard fd >= 0 else { return end(.unavailable, "\(PosixError("F_DUPFD_CLOEXEC"))") }
       isGranted = true
-      onGrant(Grant(remote: OwnedFD(fd), nodeID: nodeID))
+      onGrant(Grant(remote: OwnedFD(fd), node: node))
     }
   }
 

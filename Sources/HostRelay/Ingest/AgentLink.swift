@@ -19,7 +19,7 @@ enum LinkEnd: Equatable, CustomStringConvertible {
   var endsBroadcast: Bool {
     guard case .finished(let code, _) = self else { return false }
     switch code {
-    case .finished, .revoked, .sourceEnded, .refused: return true
+    case .finished, .revoked, .refused: return true
     default: return false
     }
   }
