@@ -103,7 +103,7 @@ let package = Package(
         .embedInCode("Web/Page/page.svg"), .embedInCode("Web/Page/page.js"),
         .embedInCode("Web/Page/wire.js"), .embedInCode("Web/Page/codecs.js"),
         .embedInCode("Web/Page/source.js"), .embedInCode("Web/Page/outputs.js"),
-        .embedInCode("Web/Page/sound.js"),
+        .embedInCode("Web/Page/sound.js"), .embedInCode("Web/Page/soundsource.js"),
       ],
       swiftSettings: house),
 

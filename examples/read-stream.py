@@ -16,7 +16,7 @@ import time
 
 HEADER = struct.Struct(">IIqII")  # kind, flags, pts in nanoseconds, stream, length
 GREETING, REFUSAL, FINISHED, DESCRIPTION, PACKET, STATE = 1, 2, 4, 17, 18, 32
-CONSUMER, VERSION = 3, 1
+CONSUMER, VERSION = 3, 2
 KEYFRAME = 1
 SCREEN, H264 = 1, 1
 STATES = ["", "waiting", "starting", "live", "paused", "interrupted", "finished"]

@@ -57,6 +57,8 @@ struct Options: Sendable {
         "audio", .value("SOUND"), "none, app[:NAME], mic[:NAME] or both", standard: "none"),
       Option("audio-bitrate", .value("BITS"), "a second of each sound", standard: "96k"),
       Option("cursor", .value("HOW"), "embedded or hidden", standard: "embedded"),
+      Option(
+        "preset", .value("NAME"), "size and rate as 1080p30; what --size and --fps say wins"),
       Option("size", .value("WxH"), "of the pictures, with black bars; default: the source's"),
       Option("rotate", .value("DEGREES"), "clockwise: 0, 90, 180 or 270", standard: "0"),
       Option("mirror", .flag, "left to right, once it is rotated"),
@@ -101,6 +103,12 @@ struct Options: Sendable {
     showsCursor = try values.value("cursor", "embedded or hidden") {
       ["embedded": true, "hidden": false][$0]
     }
+    let preset = try values["preset"].map { (_) throws(UsageError) in
+      try values.value(
+        "preset", "a height of \(OptionFormat.presetHeights) and a rate, as 1080p30",
+        OptionFormat.preset)
+    }
+    if let preset { (wish.width, wish.height) = (preset.width, preset.height) }
     if values["size"] != nil {
       let size = try values.value("size", "WIDTHxHEIGHT, each 1 to 16384", OptionFormat.size)
       (wish.width, wish.height) = (size.width, size.height)
@@ -112,6 +120,7 @@ struct Options: Sendable {
     framesPerSecond = try values.value("fps", "1 to 240") { text in
       Int(text).flatMap { (1...240).contains($0) ? $0 : nil }
     }
+    if let preset, !values.isSaid("fps") { framesPerSecond = preset.framesPerSecond }
     if values["bitrate"] != nil {
       bitsPerSecond = try values.value("bitrate", "bits a second from 100k to 200M") { text in
         OptionFormat.bitrate(text).flatMap { (100_000...200_000_000).contains($0) ? $0 : nil }

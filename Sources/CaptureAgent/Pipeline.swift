@@ -33,10 +33,10 @@ final class Pipeline {
   private let partingTimer: TimerSource
   private let noticeTimer: TimerSource
   private let sounds: Sounds
+  private let pause: Pause
   private var links = 0
   /// nil before the first relay.
   private var origin: SessionOrigin?
-  private var isPaused = false
   private var ending: ExitCode?
   /// The encoder's thread does not come back, so nobody waits for it.
   private var hasHung = false
@@ -98,6 +98,7 @@ final class Pipeline {
     loop = try Loop()
     let callbacks = Callbacks()
     screen = try VideoTrack(.screen, loop: loop) { callbacks.pipeline?.handle($0) }
+    pause = Pause { callbacks.pipeline?.pauseChanged() }
     var signals: [SignalSource] = []
     for (number, name) in [(SIGTERM, "SIGTERM"), (SIGINT, "Ctrl-C")] {
       signals.append(
@@ -105,6 +106,8 @@ final class Pipeline {
           callbacks.pipeline?.finish(SourceEnd(code: .finished, text: "ended by \(name)"))
         })
     }
+    signals.append(try loop.addSignal(SIGUSR1) { callbacks.pipeline?.pause.begin(.signal) })
+    signals.append(try loop.addSignal(SIGUSR2) { callbacks.pipeline?.pause.end(.signal) })
     self.signals = signals
     sounds = try Sounds(
       loop: loop, wish: options.sounds,
@@ -201,7 +204,7 @@ final class Pipeline {
   }
 
   /// Nothing is heard by nobody, nor while the broadcast is paused.
-  private func holdSounds() { sounds.hold(isPaused || listener.link == nil) }
+  private func holdSounds() { sounds.hold(pause.isOn || listener.link == nil) }
 
   private func waitForRelay() {
     identity.notices.status("waiting for a relay on \(listener.address)")
@@ -275,9 +278,9 @@ final class Pipeline {
       identity.notices.status("linked with a relay, process \(greeting.pid)")
       link.send(
         .started(.init(name: options.name, source: options.source.word, driver: driver)))
-      let number = links
+      if pause.isOn { link.send(.paused(pause.reasons)) }
       link.isNarrow = memory.step >= .queues
-      screen.orders.change { $0.link = number }
+      screen.begin()
       if links == 1 { startSounds() } else { sounds.announce() }
       holdSounds()
       startSource()
@@ -303,17 +306,8 @@ final class Pipeline {
     case .bitrate(_, let rate):
       screen.orders.change { $0.bitrate = max(Int(rate), 100_000) }
     case .audience(_, let containers): screen.orders.change { $0.hasContainers = containers > 0 }
-    case .pause where !isPaused:
-      isPaused = true
-      screen.orders.change { $0.isPaused = true }
-      holdSounds()
-      listener.link?.send(.paused)
-    case .resume where isPaused:
-      isPaused = false
-      screen.orders.requestKeyframe()
-      screen.orders.change { $0.isPaused = false }
-      holdSounds()
-      listener.link?.send(.resumed)
+    case .pause(let reasons): pause.begin(reasons)
+    case .resume: pause.endAll()
     case .sound(let which, let isOn): switchSound(which, isOn: isOn)
     case .finish(let reason):
       finish(SourceEnd(code: .finished, text: reason.isEmpty ? "ended by the relay" : reason))
@@ -321,9 +315,24 @@ final class Pipeline {
     }
   }
 
+  /// No packet goes out between `paused` and `resumed`, and a keyframe behind that.
+  private func pauseChanged() {
+    let isPaused = pause.isOn
+    screen.orders.change { $0.isPaused = isPaused }
+    holdSounds()
+    guard isPaused else {
+      Log.note("goes on")
+      listener.link?.send(.resumed)
+      if listener.link != nil { screen.begin() }
+      return
+    }
+    Log.note(pause.reasons.text.isEmpty ? "paused" : "paused: \(pause.reasons.text)")
+    listener.link?.send(.paused(pause.reasons))
+  }
+
   private func sendPacket() {
     guard let packet = screen.packets.next() else { return }
-    guard let link = listener.link, ending == nil else { return screen.packets.free() }
+    guard let link = listener.link, ending == nil, !pause.isOn else { return screen.packets.free() }
     link.send(packet, stream: screen.stream)
     #if DEBUG
       Faults.leak()

@@ -18,6 +18,8 @@ struct Status {
     figures[.framesCaptured] = UInt64(taken.taken)
     figures[.framesReplaced] = UInt64(taken.replaced)
     figures[.framesInvalid] = UInt64(taken.rejected)
+    figures[.callbackMaxUS] = UInt64(taken.callbacks.longest / 1000)
+    figures[.callbacksSlow] = UInt64(taken.callbacks.slowCount)
     let (encoded, median, most) = track.counts.takeSecond()
     figures[.framesEncoded] = UInt64(encoded.encoded)
     figures[.picturesUnchanged] = UInt64(encoded.unchanged)

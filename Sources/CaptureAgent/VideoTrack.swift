@@ -30,6 +30,7 @@ final class VideoTrack {
   private let importFailures = FailureBox<DMABufChoice?>()
   private var frameSource: (any ScreenSource)?
   private var encoder: WorkerThread?
+  private var beginnings = 0
 
   /// What the loop's callbacks call; there before the track is whole.
   private final class Callbacks {
@@ -78,6 +79,14 @@ final class VideoTrack {
     let source = make { [unowned self] event in handle(event) }
     frameSource = source
     source.start()
+  }
+
+  /// A link, or the end of a pause: the pictures begin anew, with a description and a keyframe.
+  func begin() {
+    beginnings += 1
+    let number = beginnings
+    packets.restart()
+    orders.change { $0.link = number }
   }
 
   /// Ends source and encoder. One whose thread does not come back is not waited for.

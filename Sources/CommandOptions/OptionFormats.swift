@@ -9,6 +9,21 @@ package enum OptionFormat {
     return (width, height)
   }
 
+  /// What a preset may be high; all are 16:9.
+  package static let presetHeights = "360, 480, 540, 720, 1080, 1440 or 2160"
+
+  /// `1080p30`: a picture of 1920x1080, 30 times a second.
+  package static func preset(
+    _ text: String
+  ) -> (width: Int, height: Int, framesPerSecond: Int)? {
+    let parts = text.split(separator: "p", omittingEmptySubsequences: false)
+    let widths = [360: 640, 480: 854, 540: 960, 720: 1280, 1080: 1920, 1440: 2560, 2160: 3840]
+    guard parts.count == 2, let height = Int(parts[0]), let width = widths[height],
+      let rate = Int(parts[1]), (1...240).contains(rate)
+    else { return nil }
+    return (width, height, rate)
+  }
+
   /// Bits a second: `6000000`, `800k`, `6M`, `2.5M`.
   package static func bitrate(_ text: String) -> Int? {
     scaled(text, units: ["k": 1_000, "K": 1_000, "M": 1_000_000])

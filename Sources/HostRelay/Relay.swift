@@ -150,6 +150,8 @@ final class Relay {
           self?.finish(.finished, "ended by the user", exit: .finished)
         })
     }
+    signals.append(try LoopSignal(SIGUSR1, on: loop) { [broadcast] in broadcast.pause() })
+    signals.append(try LoopSignal(SIGUSR2, on: loop) { [broadcast] in broadcast.resume() })
     timer.start(after: RelayLimits.tick, every: RelayLimits.tick) { [weak self] in self?.tick() }
   }
 

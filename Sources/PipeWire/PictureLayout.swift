@@ -38,8 +38,11 @@ extension PictureLayout {
     else { return nil }
 
     let whole = Rectangle(x: 0, y: 0, width: format.width, height: format.height)
-    let shown =
-      unsafe Rectangle.first(of: SPA_META_VideoCrop, in: buffer)?.intersection(whole) ?? whole
+    // Around a crop there may be what nobody is to see: one that shows nothing is no picture, and never
+    // stands for all of it.
+    let hasCrop = unsafe spa_buffer_find_meta(buffer, SPA_META_VideoCrop.rawValue) != nil
+    let crop = unsafe hasCrop ? Rectangle.first(of: SPA_META_VideoCrop, in: buffer) : whole
+    guard let shown = crop?.intersection(whole) else { return nil }
     self.init(
       format: format, planes: planes, crop: shown,
       pts: header.flatMap { $0.pts > 0 ? $0.pts : nil },

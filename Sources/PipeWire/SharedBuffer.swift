@@ -56,6 +56,8 @@ package final class SharedBuffer: Sendable {
   /// Waits for a reader of mapped memory to leave it, and lets no other in.
   func revoke() { isRevoked.withLock { $0 = true } }
 
+  fileprivate var isTakenAway: Bool { isRevoked.withLock { $0 } }
+
   fileprivate func giveBack() {
     isReturned.store(true, ordering: .releasing)
     returned.signal()
@@ -101,6 +103,9 @@ package struct BufferLease: ~Copyable, Sendable {
   package var blockCount: Int { buffer.blockCount }
 
   package func byteCount(ofBlock index: Int) -> Int { buffer.byteCount(ofBlock: index) }
+
+  /// Its owner took the buffer away.
+  package var isRevoked: Bool { buffer.isTakenAway }
 
   /// The buffer as a device reads it, if it can.
   package var dmaBuf: DMABuf? { buffer.dmaBuf }

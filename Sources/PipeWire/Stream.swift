@@ -12,7 +12,7 @@ package final class Stream {
   private static let bufferCounts: [ClosedRange<Int32>] = [2...8, 9...16]
   // No more than that are kept track of.
   private static let maxBufferCount = 16
-  private static let maxSize: UInt32 = 8192
+  private static let maxSize: UInt32 = 16_384
   // As many regions of damage as xdg-desktop-portal-wlr gives.
   private static let damageCount = 4
   // A session manager links within milliseconds, a busy machine within a second or two.
@@ -51,6 +51,8 @@ package final class Stream {
   package private(set) var replacedCount = 0
   /// Buffers that held no picture: corrupt, empty, or not as the format says.
   package private(set) var rejectedCount = 0
+  /// Of the calls that bring pictures.
+  package private(set) var callbacks = CallbackTimes()
 
   /// Makes a stream that `connect` may use.
   package init(
@@ -168,7 +170,11 @@ package final class Stream {
     }
     unsafe events.add_buffer = { context, buffer in unsafe stream(context).add(buffer!) }
     unsafe events.remove_buffer = { context, buffer in unsafe stream(context).remove(buffer!) }
-    unsafe events.process = { context in unsafe stream(context).takeNewest() }
+    unsafe events.process = { context in
+      let began = MonotonicClock.now()
+      unsafe stream(context).takeNewest()
+      unsafe stream(context).callbacks.add(MonotonicClock.now() - began)
+    }
     return events
   }
 

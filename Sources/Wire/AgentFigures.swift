@@ -32,6 +32,10 @@ package struct AgentFigures: Equatable, Sendable {
     case encodeMaxUS = 27
     /// Of Opus, made.
     case soundPackets = 28
+    /// What took longest of PipeWire's calls with frames since the start, in microseconds, and how many
+    /// took over 1 ms: nothing may wait there.
+    case callbackMaxUS = 29
+    case callbacksSlow = 30
     /// What no limit counts, or not whole: memfds that others made and we hold, those of our own, what
     /// is mapped of frames at once, small messages that wait, and the link's memory in the kernel.
     case framesHeldKB = 32
@@ -83,7 +87,7 @@ extension AgentFigures.Figure {
     switch self {
     case .framesCaptured, .framesReplaced, .framesInvalid, .framesEncoded, .picturesUnchanged,
       .picturesFailed, .keyframes, .packetsSent, .bytesSent, .soundPackets, .bytesCopied,
-      .encoderAllocations,
+      .callbacksSlow, .encoderAllocations,
       .loopAllocations:
       true
     default: false
@@ -114,6 +118,8 @@ extension AgentFigures.Figure {
     case .encodeMedianUS: "encode_median_us"
     case .encodeMaxUS: "encode_max_us"
     case .soundPackets: "sound_packets"
+    case .callbackMaxUS: "callback_max_us"
+    case .callbacksSlow: "callbacks_slow"
     case .framesHeldKB: "frames_held_kb"
     case .framesMappedKB: "frames_mapped_kb"
     case .memfdKB: "memfd_kb"

@@ -10,7 +10,9 @@ package enum Message: Equatable, Sendable {
   case finished(FinishCode, String)
   case started(Setup)
   case streamDescription(stream: UInt32, StreamDescription)
-  case paused
+  /// No packet follows before `resumed`; said again when the reasons change.
+  case paused(PauseReasons)
+  /// The next picture is a keyframe.
   case resumed
   case figures(AgentFigures)
   /// Memory got scarce, or is not any more; the text says how much.
@@ -19,7 +21,9 @@ package enum Message: Equatable, Sendable {
   case soundState(StreamDescription.Source, SoundState, String)
   case sessionState(SessionState, session: UInt64, epoch: UInt32, String)
   case keyframeRequest(stream: UInt32)
-  case pause
+  /// To be paused for these reasons too: the relay's, and those of an agent that is gone.
+  case pause(PauseReasons)
+  /// All reasons end.
   case resume
   case finish(String)
   /// Bits a second of one stream.

@@ -97,7 +97,7 @@ extension Message {
       return .streamDescription(
         stream: header.stream, try StreamDescription(from: &fields))
     case .packet: throw .invalid("packet where a message was expected")
-    case .paused: return .paused
+    case .paused: return .paused(try PauseReasons(from: &fields))
     case .resumed: return .resumed
     case .figures: return .figures(try AgentFigures(from: &fields))
     case .memoryStep:
@@ -114,7 +114,7 @@ extension Message {
       return .sessionState(
         state, session: try fields.read(), epoch: try fields.read(), try fields.readText("text"))
     case .keyframeRequest: return .keyframeRequest(stream: header.stream)
-    case .pause: return .pause
+    case .pause: return .pause(try PauseReasons(from: &fields))
     case .resume: return .resume
     case .finish: return .finish(try fields.readText("reason"))
     case .bitrate: return .bitrate(stream: header.stream, try fields.read())

@@ -43,7 +43,8 @@ extension Message {
     case .audience(let readers, let containers):
       fields.put(readers)
       fields.put(containers)
-    case .paused, .resumed, .pause, .resume: break
+    case .paused(let reasons), .pause(let reasons): fields.put(reasons.rawValue)
+    case .resumed, .resume: break
     }
     var bytes = fields.bytes
     let header = MessageHeader(

@@ -7,8 +7,8 @@ extension EndToEnd {
   /// Every output at one time, each with a program that people use.
   @Suite struct AllAtOnce {
     private static let seconds = isLongRun ? 300 : 20
-    /// Seconds without a picture that count as one. A machine that others share may be late.
-    private static let gap = isLongRun ? 0.5 : 1.2
+    /// Seconds without a picture that count as one.
+    private static let gap = 0.5
 
     @Test
     func `page, mpv, VLC, two edges, SRT and a recording at once, each without a gap`()

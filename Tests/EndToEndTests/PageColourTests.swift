@@ -66,13 +66,19 @@ extension EndToEnd {
 
   /// Another browser than Chromium.
   @Suite struct Firefox {
-    @Test func `Firefox plays by WebCodecs and by Media Source Extensions`() throws {
+    @Test func `Firefox plays by WebCodecs and by Media Source Extensions, with sound`() throws {
       try withTestDirectory { directory in
-        let broadcast = try Broadcast(in: directory, agent: ["--size", "640x360"])
-        try broadcast.waitUntilLive()
+        let desktop = try DesktopSession(in: directory, size: (640, 480))
+        for thing in ["window=counter", "speakers"] { try desktop.show(thing) }
+        let broadcast = try Broadcast(in: directory, desktop: desktop, agent: ["--audio", "app"])
+        try broadcast.waitForSounds(["app": "on"])
         let page = try Browser(broadcast.page, in: .firefox)
         try page.waitForPictures(10, width: 640)
         try page.playByMediaSource(width: 640)
+        try page.evaluate(
+          "window.Audio = class extends Audio { constructor() { super(); window.voice = this; } }")
+        try page.evaluate("document.getElementById('listen').click()")
+        try page.wait(until: "window.voice?.currentTime > 1 && !window.voice.error")
         try page.shot("firefox", in: directory)
       }
     }

@@ -164,6 +164,95 @@ extension EndToEnd {
       })()
       """
 
+    @Test
+    func `a page on plain HTTP from another machine plays both sounds, in step with the picture`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let desktop = try DesktopSession(in: directory, size: (640, 480))
+        for thing in ["window=counter", "speakers", "microphone"] { try desktop.show(thing) }
+        let broadcast = try Broadcast(
+          in: directory, desktop: desktop, agent: ["--audio", "both"], anywhere: true)
+        try broadcast.waitForSounds(["app": "on", "mic": "on"])
+        let page = try Browser(try broadcast.page(at: Page.ownAddress()))
+        try page.wait(until: "\(Page.video)?.videoWidth === 640")
+        #expect(try page.evaluate("'AudioDecoder' in window") as? Bool == false)
+        try page.evaluate(Self.elementWatch)
+        try page.wait(until: "!document.getElementById('listen').hidden")
+        try page.evaluate("document.getElementById('listen').click()")
+        for pitch in [440.0, 660.0] {
+          try page.wait(until: "window.pitches().some((hertz) => Math.abs(hertz - \(pitch)) < 3)")
+        }
+        // A sound that begins takes some seconds to be brought into step, at a rate that is not heard.
+        try page.wait(until: "window.apart().every((seconds) => Math.abs(seconds) < 0.04)")
+        var apart: [Double] = []
+        try waitUntil("20 looks", within: .seconds(30)) {
+          apart += try #require(try page.evaluate("window.apart()") as? [Double])
+          return apart.count >= 40
+        }
+        print("sound behind picture: \(apart.map { Int($0 * 1000) }) ms")
+        #expect(abs(apart.sorted()[apart.count / 2]) < 0.04)
+        try page.evaluate(
+          "document.getElementById('volume-mic').value = 0;"
+            + " document.getElementById('volume-mic').dispatchEvent(new Event('input'))")
+        #expect(
+          try page.evaluate("window.voices.map((one) => one.volume).sort()") as? [Double] == [0, 1])
+        try page.evaluate("document.getElementById('listen').click()")
+        #expect(try page.evaluate("window.voices.every((one) => one.paused)") as? Bool == true)
+      }
+    }
+
+    /// Listens to a page's audio elements: `pitches()` in Hz, and `apart()`: by how many seconds each is behind
+    /// the picture, as what was appended last and what is played now say it.
+    private static let elementWatch = """
+      (() => {
+        window.voices = [];
+        const analysers = [];
+        const appended = new Map();
+        const context = new AudioContext({ sampleRate: 48000 });
+        window.Audio = class extends Audio {
+          constructor() {
+            super();
+            voices.push(this);
+            const analyser = new AnalyserNode(context, { fftSize: 32768 });
+            context.createMediaElementSource(this).connect(analyser).connect(context.destination);
+            analysers.push(analyser);
+          }
+        };
+        const open = MediaSource.prototype.addSourceBuffer;
+        MediaSource.prototype.addSourceBuffer = function (type) {
+          const buffer = open.call(this, type);
+          appended.set(buffer, { isVideo: type.startsWith("video") });
+          return buffer;
+        };
+        const append = SourceBuffer.prototype.appendBuffer;
+        SourceBuffer.prototype.appendBuffer = function (bytes) {
+          const known = appended.get(this) ?? { isVideo: true };
+          appended.set(this, { ...known, time: performance.now() / 1000 });
+          append.call(this, bytes);
+        };
+        window.pitches = () => {
+          context.resume();
+          return analysers.map((analyser) => {
+            const levels = new Float32Array(analyser.frequencyBinCount);
+            analyser.getFloatFrequencyData(levels);
+            return levels.indexOf(Math.max(...levels)) * 48000 / analyser.fftSize;
+          });
+        };
+        const age = (element, { time }) => {
+          const { buffered, currentTime } = element;
+          if (!time || buffered.length === 0) return NaN;
+          return buffered.end(buffered.length - 1) - currentTime + performance.now() / 1000 - time;
+        };
+        window.apart = () => {
+          const all = [...appended.values()];
+          const video = age(document.getElementById('video'), all.find((one) => one.isVideo));
+          const sounds = all.filter((one) => !one.isVideo);
+          return voices.map((voice, at) => age(voice, sounds[at]) - video);
+        };
+      })()
+      """
+
     @Test func `a flash and a beep of one moment are within 20 ms of each other at a player`()
       throws
     {

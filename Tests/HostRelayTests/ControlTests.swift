@@ -41,7 +41,7 @@ import Wire
       link = try agent.begin(instance: 2)
       try link.receive("pause of the next agent") { $0.header.kind == .pause ? () : nil }
       try keyframe(on: link)
-      try link.send(.paused)
+      try link.send(.paused(.control))
       try consumer.receiveState(.paused)
       #expect(try relay.ctl("resume").exitCode == 0)
       try link.receive("resume") { $0.header.kind == .resume ? () : nil }
@@ -181,7 +181,9 @@ import Wire
         (["-d", "{}", "-H", "Origin: null"], "pause", "403"),
         (["-d", "{}", "-H", "Sec-Fetch-Site: cross-site"], "pause", "403"),
         (["-d", "{}", "-H", "Host: evil.example"], "pause", "403"),
-        (["-d", "{}"], "status", "405"), (["-d", large], "pause", "000"),
+        (["-d", "{}"], "status", "405"), (["-d", large], "pause", "413"),
+        (["-d", "{}", "-H", "Content-Length: 99999999999999999999"], "pause", "400"),
+        (["-d", "{}", "-H", "Content-Length: -2"], "pause", "400"),
       ]
       for (options, path, status) in cases {
         let answer = try relay.get("/api/v1/\(path)", ["-m", "5"] + options)
@@ -222,6 +224,76 @@ import Wire
       var found = stat()
       #expect(stat(directory.file("porthole/control-key"), &found) == 0)
       #expect(found.st_mode & 0o777 == 0o600)
+    }
+  }
+}
+
+/// Pauses by the signals of the relay, and those that an agent begins by itself.
+@Suite struct PauseControlTests {
+  private func withLiveLink(
+    _ body: (RelayRun, ScriptedAgent, ScriptedPeer, ScriptedPeer) throws -> Void
+  ) throws {
+    try withTestDirectory { directory in
+      let agent = try ScriptedAgent(token: RelayRun.token(in: directory))
+      let relay = try RelayRun(["--agent", "\(agent.address)"], in: directory)
+      defer { relay.process.end() }
+      let consumer = try ScriptedPeer.consumer(of: relay.consumers)
+      let link = try agent.begin()
+      try link.sendPacket([0, 0, 0, 1, 0x65], pts: MonotonicClock.now(), isKeyframe: true)
+      try consumer.receiveState(.live)
+      try body(relay, agent, link, consumer)
+    }
+  }
+
+  private func pause(on link: ScriptedPeer) throws -> PauseReasons {
+    try link.receive("pause") { raw in
+      guard case .pause(let reasons) = try? Message(raw) else { return nil }
+      return reasons
+    }
+  }
+
+  @Test("SIGUSR1 and SIGUSR2 pause and resume the relay")
+  func signals() throws {
+    try withLiveLink { relay, _, link, consumer in
+      kill(relay.process.pid, SIGUSR1)
+      #expect(try pause(on: link) == .control)
+      try consumer.receiveState(.paused)
+      kill(relay.process.pid, SIGUSR2)
+      try link.receive("resume") { $0.header.kind == .resume ? () : nil }
+      try consumer.receiveState(.live)
+    }
+  }
+
+  @Test("the pause of an agent that dies is the next one's, and a resume in between ends it")
+  func handedOver() throws {
+    try withLiveLink { relay, agent, first, consumer in
+      try first.send(.paused(.person))
+      #expect(try consumer.receiveState(.paused) == "by the person at the screen")
+      shutdown(first.socket.raw, Int32(SHUT_RDWR))
+      let second = try agent.begin(instance: 2)
+      #expect(try pause(on: second) == .person)
+      shutdown(second.socket.raw, Int32(SHUT_RDWR))
+      try waitUntil("no agent") {
+        try relay.get("/api/v1/status").contains("\"connected\":false") ? () : nil
+      }
+      #expect(try relay.ctl("resume").exitCode == 0)
+      let third = try agent.begin(instance: 3)
+      try third.sendPacket([0, 0, 0, 1, 0x65], pts: MonotonicClock.now(), isKeyframe: true)
+      try consumer.receiveState(.live)
+    }
+  }
+
+  @Test("an agent that comes back paused reads of the resume that it missed")
+  func owed() throws {
+    try withLiveLink { relay, agent, first, consumer in
+      try first.send(.paused(.signal))
+      #expect(try consumer.receiveState(.paused) == "by a signal")
+      shutdown(first.socket.raw, Int32(SHUT_RDWR))
+      try consumer.receiveState(.interrupted)
+      #expect(try relay.ctl("resume").exitCode == 0)
+      let again = try agent.begin()
+      try again.send(.paused(.signal))
+      try again.receive("resume") { $0.header.kind == .resume ? () : nil }
     }
   }
 }

@@ -96,6 +96,9 @@ import Testing
         "/recordings/rec-9.mp4", ["-H", "Range: bytes=300000-", "-o", path])
       #expect(range.hasSuffix("206"))
       #expect(try readFile(path) == Array(bytes[300_000...]))
+      // Nothing here tells one state of a file from another, so what `If-Range` means is never it.
+      let whole = ["-H", "Range: bytes=300000-", "-H", "If-Range: \"then\"", "-o", path]
+      #expect(try relay.get("/recordings/rec-9.mp4", whole).hasSuffix("200"))
       _ = try relay.get("/recordings/rec-9.mp4", ["-o", path])
       #expect(try readFile(path) == bytes)
       #expect(try relay.get("/recordings/rec-9.mp4", ["-I"]).contains("content-length: 600000"))
@@ -141,6 +144,10 @@ import Testing
       #expect(try status("\(file)?ticket=\(ticket)") == "200")
       #expect(try status("/recordings/rec-2.mp4?ticket=\(ticket)") == "403")
       #expect(try status("/api/v1/recordings?ticket=\(ticket)") == "403")
+      // A file that gets the name of a deleted one is another.
+      _ = try relay.get("/api/v1/recordings/delete", ["-d", #"{"name":"rec.mp4"}"#])
+      try Data([4, 5, 6]).write(to: URL(fileURLWithPath: directory.file("rec.mp4")))
+      #expect(try status("\(file)?ticket=\(ticket)") == "403")
     }
   }
 

@@ -202,8 +202,8 @@ import Wire
       let link = try agent.begin()
       try link.sendPacket([0, 0, 0, 1, 0x65], pts: now(), isKeyframe: true)
       try consumer.receiveState(.live)
-      try link.send(.paused)
-      try consumer.receiveState(.paused)
+      try link.send(.paused([.locked, .control]))
+      #expect(try consumer.receiveState(.paused) == "the session is locked")
       try link.send(.resumed)
       try consumer.receiveState(.live)
     }

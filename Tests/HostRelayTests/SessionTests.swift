@@ -108,7 +108,7 @@ import Wire
   @Test("pause and resume change a live session only")
   func paused() {
     var session = live()
-    session.paused()
+    session.paused(.signal)
     #expect(session.state == .paused)
     session.linkLost("gone", now: start)
     #expect(session.state == .interrupted)
@@ -116,7 +116,7 @@ import Wire
     #expect(session.state == .interrupted)
     session.agentGreeted(session: 0, epoch: 0)
     session.keyframeArrived()
-    session.paused()
+    session.paused(.signal)
     session.resumed()
     #expect(session.state == .live)
   }
@@ -135,41 +135,98 @@ import Wire
   @Test("a wanted pause holds at once, and no agent's word ends it")
   func wanted() {
     var session = live()
-    session.wantPause(true)
+    session.wantPause()
     #expect(session.state == .paused)
-    session.paused()
+    session.paused(.control)
     session.resumed()
     #expect(session.state == .paused)
-    session.wantPause(false)
+    session.wantResume()
     #expect(session.state == .live)
   }
 
-  @Test("an agent that paused by itself goes on only by itself")
-  func byAgent() {
+  @Test("the words follow what holds, of an agent and of whoever controls")
+  func reasons() {
     var session = live()
-    session.paused()
-    session.wantPause(true)
-    session.wantPause(false)
-    #expect(session.state == .paused)
+    session.paused(.locked)
+    #expect(session.state == .paused && session.text == "the session is locked")
+    session.wantPause()
+    session.paused([.locked, .control])
+    #expect(session.text == "the session is locked")
+    session.paused(.control)
+    #expect(session.state == .paused && session.text.isEmpty)
+    session.wantResume()
+    #expect(session.state == .paused, "until the agent has said that it goes on")
     session.resumed()
-    #expect(session.state == .live)
+    #expect(session.state == .live && session.text.isEmpty)
   }
 
   @Test(
     "a wanted pause outlives its agent: the next one's word ends the interruption, not the pause")
   func outlives() {
     var session = live()
-    session.wantPause(true)
+    session.wantPause()
     session.linkLost("gone", now: start)
     #expect(session.state == .interrupted)
     session.agentGreeted(session: 0, epoch: 0)
     #expect(session.state == .interrupted)
-    session.paused()
+    session.paused(.control)
     #expect(session.state == .paused && session.text.isEmpty)
-    session.wantPause(false)
+    session.wantResume()
     #expect(session.state == .paused)
     session.resumed()
     #expect(session.state == .live)
+  }
+
+  @Test("an agent's own pause outlives it, and is the next one's to end")
+  func handedOver() {
+    var session = live()
+    session.paused(.person)
+    session.linkLost("gone", now: start)
+    session.agentGreeted(session: 0, epoch: 0)
+    #expect(session.isPaused && session.pauseReasons == .person)
+    session.keyframeArrived()
+    #expect(session.state == .paused, "no picture passes before its word")
+    session.resumed()
+    #expect(session.state == .live)
+  }
+
+  @Test("an agent that is back says by itself whether it is still paused")
+  func isBack() {
+    var session = live()
+    session.paused(.locked)
+    session.linkLost("gone", now: start)
+    session.agentGreeted(session: 7, epoch: 1, isSame: true)
+    #expect(!session.isPaused)
+  }
+
+  @Test("a resume holds though the agent dies before it has answered, or while there is none")
+  func resumedWhileGone() {
+    for isAnswered in [false, true] {
+      var session = live()
+      session.paused(.person)
+      if isAnswered { session.linkLost("gone", now: start) }
+      session.wantResume()
+      if !isAnswered { session.linkLost("gone", now: start) }
+      session.agentGreeted(session: 0, epoch: 0)
+      #expect(!session.isPaused)
+    }
+  }
+
+  @Test("an agent that begins paused makes no picture wait: paused, then starting, then live")
+  func beginsPaused() {
+    var session = Session(id: 7, hold: .seconds(30))
+    session.agentGreeted(session: 0, epoch: 0)
+    session.paused(.locked)
+    #expect(session.state == .paused && session.text == "the session is locked")
+    session.resumed()
+    #expect(session.state == .starting)
+    session.keyframeArrived()
+    #expect(session.state == .live)
+    var other = Session(id: 7, hold: .seconds(30))
+    other.agentGreeted(session: 0, epoch: 0)
+    other.paused(.locked)
+    other.linkLost("gone", now: start)
+    #expect(other.state == .waiting)
   }
 }
 

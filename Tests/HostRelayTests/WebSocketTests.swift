@@ -64,7 +64,7 @@ import Wire
       try keyframe(on: link)
       let first = try browser.receive("a packet", packet)
       #expect(first.header.flags.contains(.keyframe))
-      try browser.send(.pause)
+      try browser.send(.pause(.control))
     }
   }
 

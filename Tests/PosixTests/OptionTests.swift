@@ -102,6 +102,11 @@ import Testing
 
   @Test("sizes, rates and byte counts are read as people write them, and nothing else is")
   func formats() throws {
+    #expect(try #require(OptionFormat.preset("1080p30")) == (1920, 1080, 30))
+    #expect(try #require(OptionFormat.preset("720p60")) == (1280, 720, 60))
+    for text in ["", "1080", "1081p30", "1080p", "1080p0", "1080p241", "1080i30", "1080p30p30"] {
+      #expect(OptionFormat.preset(text) == nil, "\(text)")
+    }
     #expect(try #require(OptionFormat.size("1920x1080")) == (1920, 1080))
     for text in ["1920", "0x1", "1x16385", "axb", "1x2x3", "-1x2"] {
       #expect(OptionFormat.size(text) == nil, "\(text)")

@@ -18,7 +18,7 @@ import Testing
     let payload = Message.greeting(Samples.greeting).encoded().dropFirst(24)
     #expect(
       Array(payload) == Array("PORTHOLE".utf8) + [
-        0, 0, 0, 1, 2, 1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 2, 2, 1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0, 0, 0, 0, 0, 0,
         0, 0x21, 0, 0, 0, 3, 0, 2, 0xaa, 0xbb,
       ])
   }
@@ -29,6 +29,8 @@ import Testing
     #expect(payload(.refusal(.busy, "no")) == [0, 17, 0, 2, 0x6e, 0x6f])
     #expect(payload(.sound(.appSound, isOn: false)) == [3, 0])
     #expect(payload(.soundState(.microphone, .lost, "no")) == [4, 2, 0, 2, 0x6e, 0x6f])
+    #expect(payload(.paused([.control, .locked])) == [9])
+    #expect(payload(.pause(.person)) == [4])
     #expect(
       payload(.audience(readers: 1, containers: 258)) == [0, 0, 0, 1, 0, 0, 1, 2])
     #expect(
@@ -88,9 +90,9 @@ import Testing
   @Test("another version is named before the rest of a greeting is read")
   func otherVersion() throws {
     var greeting = Samples.greeting
-    greeting.version = 2
+    greeting.version = 3
     let raw = try decode(Message.greeting(greeting).encoded())
-    #expect(throws: WireError.otherVersion(2)) { try Message(raw[0]) }
+    #expect(throws: WireError.otherVersion(3)) { try Message(raw[0]) }
   }
 
   @Test("a text is cut at its limit between characters, and a longer one is refused")
@@ -126,5 +128,27 @@ import Testing
         #expect(throws: WireError.self, "\(message) by \(change)") { try Message(raw) }
       }
     }
+  }
+
+  @Test("a pause without a reason, or with one that nobody knows, is refused")
+  func reasons() throws {
+    for (bits, isTaken) in [(0, false), (1, true), (15, true), (16, false)] as [(UInt8, Bool)] {
+      var bytes = Message.paused(.control).encoded()
+      bytes[24] = bits
+      let raw = try decode(bytes)[0]
+      if isTaken {
+        #expect(try Message(raw) == .paused(PauseReasons(rawValue: bits)))
+      } else {
+        #expect(throws: WireError.invalid("reasons")) { try Message(raw) }
+      }
+    }
+  }
+
+  @Test("the words of a pause name what holds, and nothing where whoever controls is all there is")
+  func reasonWords() {
+    #expect(PauseReasons.control.text.isEmpty)
+    #expect(PauseReasons([.control, .locked]).text == "the session is locked")
+    #expect(
+      PauseReasons([.locked, .person]).text == "the session is locked, by the person at the screen")
   }
 }

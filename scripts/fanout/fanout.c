@@ -115,7 +115,7 @@ static size_t opening(const char *how, uint8_t *out) {
     out[3] = 1;
     out[23] = 39;
     put(out + 24, "PORTHOLE", 8);
-    out[24 + 11] = 1;
+    out[24 + 11] = 2;
     out[24 + 12] = 3;
     return 24 + 39;
   }

@@ -17,7 +17,7 @@ import time
 
 HEADER = struct.Struct(">IIqII")  # kind, flags, pts, stream, length
 GREETING, STARTED, DESCRIPTION, PACKET = 1, 16, 17, 18
-AGENT, VERSION, STREAM, KEYFRAME = 1, 1, 1, 1
+AGENT, VERSION, STREAM, KEYFRAME = 1, 2, 1, 1
 
 
 def message(kind, payload=b"", flags=0, pts=0, stream=0):

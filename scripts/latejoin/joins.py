@@ -37,7 +37,7 @@ def read(connection, count):
 
 
 def join_packets(connection):
-    fields = struct.pack(">IBIQQIH", 1, 3, os.getpid(), 1, 0, 0, 0)
+    fields = struct.pack(">IBIQQIH", 2, 3, os.getpid(), 1, 0, 0, 0)
     connection.sendall(HEADER.pack(GREETING, 0, 0, 0, 8 + len(fields)) + b"PORTHOLE" + fields)
     while True:
         kind, flags, _pts, _stream, length = HEADER.unpack(read(connection, HEADER.size))

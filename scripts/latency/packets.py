@@ -6,7 +6,7 @@ import struct
 
 HEADER = struct.Struct(">IIqII")  # kind, flags, pts, stream, length
 GREETING, REFUSAL, FINISHED, PACKET = 1, 2, 4, 18
-CONSUMER, VERSION = 3, 1
+CONSUMER, VERSION = 3, 2
 
 
 def packets(host, port):

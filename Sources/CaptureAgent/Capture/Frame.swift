@@ -70,6 +70,9 @@ struct Frame: ~Copyable, Sendable {
   /// From one row's first byte to the next one's.
   func stride(ofPlane index: Int = 0) -> Int { planes[index].stride }
 
+  /// Its source has taken the buffer away, and may use its memory for something else.
+  var isRevoked: Bool { lease.isRevoked }
+
   /// What pictures of it depend on.
   var shape: FrameShape { FrameShape(width: width, height: height, orientation: orientation) }
 

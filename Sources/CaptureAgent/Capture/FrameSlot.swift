@@ -1,15 +1,18 @@
 import Glibc
 import PipeWire
+import Posix
 import Synchronization
 
 /// Holds the newest frame between the loop, which puts, and the encoder's thread, which takes.
 ///
-/// Unchecked: `frame`, `isWoken` are guarded by `lock`.
+/// Unchecked: `frame`, `putTime` and `isWoken` are guarded by `lock`.
 @safe
 final class FrameSlot: @unchecked Sendable {
   private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let change = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   private var frame: Frame?
+  /// Of the frame that is there.
+  private var putTime: Int64 = 0
   private var isWoken = false
   private let replaced = Atomic(0)
 
@@ -34,7 +37,9 @@ final class FrameSlot: @unchecked Sendable {
 
   /// Puts a frame in the place of the one there, whose damage it takes over.
   func put(_ newest: consuming Frame) {
+    let now = MonotonicClock.now()
     unsafe pthread_mutex_lock(lock)
+    putTime = now
     let old = frame.take()
     if let old {
       replaced.add(1, ordering: .relaxed)
@@ -52,20 +57,29 @@ final class FrameSlot: @unchecked Sendable {
     return frame.take()
   }
 
-  /// Waits for a frame; nil at the deadline, in nanoseconds of CLOCK_MONOTONIC, or when woken. A
-  /// taker that wants none yet leaves it to be replaced by newer ones.
-  func take(waitingUntil deadline: Int64, wantsFrame: Bool = true) -> Frame? {
-    var time = timespec(
-      tv_sec: Int(deadline / 1_000_000_000), tv_nsec: Int(deadline % 1_000_000_000))
+  /// Waits for a frame whose turn it is; nil at the deadline, in nanoseconds of CLOCK_MONOTONIC, or when
+  /// woken. One whose turn it is not, and every one where `turn` is nil, is left to be replaced by newer
+  /// ones.
+  func take(waitingUntil deadline: Int64, turn: FramePace.Turn? = .now) -> Frame? {
     unsafe pthread_mutex_lock(lock)
     defer {
       isWoken = false
       unsafe pthread_mutex_unlock(lock)
     }
-    while frame == nil || !wantsFrame, !isWoken {
-      if unsafe pthread_cond_timedwait(change, lock, &time) != 0 { break }
+    while true {
+      var wake = deadline
+      if frame != nil, let turn {
+        if putTime >= turn.first || turn.last <= MonotonicClock.now() { return frame.take() }
+        wake = min(wake, turn.last)
+      }
+      guard !isWoken, wait(until: wake) || wake < deadline else { return nil }
     }
-    return wantsFrame ? frame.take() : nil
+  }
+
+  /// Whether there is news before that time.
+  private func wait(until wake: Int64) -> Bool {
+    var time = timespec(tv_sec: Int(wake / 1_000_000_000), tv_nsec: Int(wake % 1_000_000_000))
+    return unsafe pthread_cond_timedwait(change, lock, &time) == 0
   }
 
   /// Makes the waiting taker, or the next one to wait, look at what else there is to do.

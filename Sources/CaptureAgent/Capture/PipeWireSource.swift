@@ -61,7 +61,8 @@ final class PipeWireSource: ScreenSource {
   var counts: FrameCounts {
     FrameCounts(
       taken: settled.taken, replaced: settled.replaced + (stream?.replacedCount ?? 0),
-      rejected: settled.rejected + (stream?.rejectedCount ?? 0))
+      rejected: settled.rejected + (stream?.rejectedCount ?? 0),
+      callbacks: settled.callbacks.merged(with: stream?.callbacks ?? CallbackTimes()))
   }
 
   func start() {

@@ -34,6 +34,8 @@ struct FrameCounts: Equatable, Sendable {
   var replaced = 0
   /// No pictures at all, or none for want of a buffer.
   var rejected = 0
+  /// Of PipeWire's calls.
+  var callbacks = CallbackTimes()
 }
 
 /// What a source tells, on the loop's thread.

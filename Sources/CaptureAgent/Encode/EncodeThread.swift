@@ -34,12 +34,12 @@ final class EncodeThread: @unchecked Sendable {
   private var encoder: VAAPIEncoder?
   private var shape = FrameShape(width: 0, height: 0)
   private let frameInterval: Int64
+  private var pace: FramePace
   private var tail: PictureTail
   private var describedLink: Int?
   private var describedStream: EncodedStream?
   private var bitrate: Int?
   private var isHalved = false
-  private var lastFrame: Int64 = 0
   private var lastPTS: Int64 = 0
   private var failures = 0
   /// Nothing is tried before this time, after a failure.
@@ -63,6 +63,7 @@ final class EncodeThread: @unchecked Sendable {
     self.onFailure = onFailure
     self.onImportFailure = onImportFailure
     frameInterval = 1_000_000_000 / Int64(configuration.framesPerSecond)
+    pace = FramePace(interval: frameInterval)
     tail = PictureTail(frameInterval: frameInterval)
     bitrate = configuration.bitsPerSecond
   }
@@ -85,14 +86,17 @@ final class EncodeThread: @unchecked Sendable {
     let now = MonotonicClock.now()
     let unchangedDue =
       mayEncode ? whenUnchangedIsDue(order, now: now).map { max($0, pauseEnd) } : nil
-    let frameDue = mayEncode ? max(whenFrameIsWanted(order), pauseEnd) : Int64.max
-    let wantsFrame = frameDue <= now
-    let wake = min(unchangedDue ?? .max, wantsFrame ? .max : frameDue, now + Self.idle)
-    if let frame = frames.take(waitingUntil: wake, wantsFrame: wantsFrame) {
+    let recheckDue = mayEncode ? encoder?.recheckDue.map { max($0, pauseEnd) } : nil
+    // What is late after a failure is looked at again when the pause is over.
+    let turn = mayEncode && pauseEnd <= now ? pace.next(share: share(order)) : nil
+    let wake = min(
+      unchangedDue ?? .max, recheckDue ?? .max, mayEncode && turn == nil ? pauseEnd : .max,
+      now + Self.idle)
+    if let frame = frames.take(waitingUntil: wake, turn: turn) {
       let began = MonotonicClock.now()
       counts.setBusy(since: began)
       defer { counts.setBusy(since: 0) }
-      lastFrame = began
+      pace.took(at: began)
       #if DEBUG
         Faults.hang()
       #endif
@@ -100,6 +104,11 @@ final class EncodeThread: @unchecked Sendable {
       guard try load(frame, isHalved: order.memory >= .picture) else { return true }
       try encode(orders.read(), pts: pts, isUnchanged: false)
       counts.record(microseconds: (MonotonicClock.now() - began) / 1000)
+    } else if let recheckDue, MonotonicClock.now() >= recheckDue {
+      counts.setBusy(since: MonotonicClock.now())
+      defer { counts.setBusy(since: 0) }
+      guard try recheck() else { return true }
+      try encode(order, pts: MonotonicClock.now(), isUnchanged: false)
     } else if let unchangedDue, MonotonicClock.now() >= unchangedDue {
       counts.setBusy(since: MonotonicClock.now())
       defer { counts.setBusy(since: 0) }
@@ -117,8 +126,9 @@ final class EncodeThread: @unchecked Sendable {
     return order.memory >= .queues ? nil : tail.nextDue(hasContainers: order.hasContainers)
   }
 
-  private func whenFrameIsWanted(_ order: EncoderOrders.Current) -> Int64 {
-    order.memory >= .rate ? lastFrame + Int64(Self.scarcity) * frameInterval : 0
+  /// Of so many frames one is wanted.
+  private func share(_ order: EncoderOrders.Current) -> Int64 {
+    order.memory >= .rate ? Int64(Self.scarcity) : 1
   }
 
   /// Brings the frame into the encoder, which is made or changed where the shape is another one.
@@ -140,6 +150,16 @@ final class EncodeThread: @unchecked Sendable {
       }
       try encoder?.load(frame)
       return true
+    } catch {
+      try fail(error)
+      return false
+    }
+  }
+
+  /// Reads all of the last frame again, of which only the damage was looked at.
+  private func recheck() throws(Failure) -> Bool {
+    do throws(EncoderError) {
+      return try encoder?.recheck() ?? false
     } catch {
       try fail(error)
       return false

@@ -1,5 +1,6 @@
 import Glibc
 import PipeWire
+import Posix
 import VAAPI
 
 /// How frames get into an encoder's input surface: by the driver, where it can read them, or by the
@@ -19,6 +20,16 @@ final class EncoderInput {
   /// and AMD's encoder may read the frame in the place of what was made of it: it is held until the
   /// picture is encoded.
   private var held: Frame?
+  /// A frame of which only the damage was read, which its source may have wrong.
+  private var doubted: Frame?
+  /// When all of a frame was read last.
+  private var lastWhole: Int64 = 0
+
+  /// What damage does not tell of is seen after so long, in nanoseconds.
+  private static let doubtTime: Int64 = 700_000_000
+
+  /// When the last frame is to be read again, whole.
+  var recheckDue: Int64? { doubted == nil ? nil : lastWhole + Self.doubtTime }
 
   init(configuration: EncoderConfiguration) {
     self.configuration = configuration
@@ -30,20 +41,31 @@ final class EncoderInput {
     _ frame: consuming Frame, into pictures: EncoderPictures, of device: EncodeDevice
   ) throws(EncoderError) -> Int {
     held = nil
+    doubted = nil
     guard let picture = frame.dmaBuf else {
-      return try convert(frame, into: pictures, of: device)
+      let isWhole = MonotonicClock.now() >= lastWhole + Self.doubtTime
+      let written = try convert(frame, isWhole: isWhole, into: pictures, of: device)
+      if frame.damage != nil, !isWhole { doubted = consume frame }
+      return written
     }
     hasPicture = false
     if let failure = importing(picture, into: pictures, of: device) {
       // Rows that lie in a line the processor can read too, which is slow, but loses no picture.
       if case .importing = failure, picture.buffer.modifier == DRMModifier.linear {
-        _ = try convert(frame, into: pictures, of: device)
+        _ = try convert(frame, isWhole: true, into: pictures, of: device)
       }
       throw failure
     }
     held = consume frame
     hasPicture = true
     return 0
+  }
+
+  /// Reads all of the last frame. Answers how many bytes were written here; nil where it is gone.
+  func recheck(into pictures: EncoderPictures, of device: EncodeDevice) throws(EncoderError) -> Int?
+  {
+    guard let frame = doubted.take(), hasPicture, !frame.isRevoked else { return nil }
+    return try convert(frame, isWhole: true, into: pictures, of: device)
   }
 
   /// Brings back the picture of a device that was lost.
@@ -83,17 +105,19 @@ final class EncoderInput {
   }
 
   private func convert(
-    _ frame: borrowing Frame, into pictures: EncoderPictures, of device: EncodeDevice
+    _ frame: borrowing Frame, isWhole: Bool, into pictures: EncoderPictures,
+    of device: EncodeDevice
   ) throws(EncoderError) -> Int {
     do {
       let image = try MappedImage(
         of: pictures.input, width: configuration.codedWidth, height: configuration.codedHeight)
       let isSurface = image.isSurface
-      let damage = hasPicture && isSurface ? frame.damage : nil
+      let damage = hasPicture && isSurface && !isWhole ? frame.damage : nil
       hasPicture = false
       let written = try converter.convert(frame, damage: damage, into: image)
       try image.finish()
       hasPicture = true
+      if damage == nil { lastWhole = MonotonicClock.now() }
       // Where the driver maps no surface, it copies what was written beside it.
       return isSurface ? written : written + configuration.surfaceByteCount
     } catch let error as VAError {

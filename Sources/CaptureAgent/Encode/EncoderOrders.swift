@@ -4,7 +4,8 @@ import Wire
 /// What the loop wants of the encoder's thread, changed by the one and read by the other.
 final class EncoderOrders: Sendable {
   struct Current {
-    /// Counts links; nil while there is none, and then nothing is encoded.
+    /// Counts links and the ends of pauses, each of which begins with a description; nil while there is no
+    /// link, and then nothing is encoded.
     var link: Int?
     var isPaused = false
     /// Bits a second; nil leaves what suits the size.

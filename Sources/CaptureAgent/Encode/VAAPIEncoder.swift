@@ -91,6 +91,21 @@ final class VAAPIEncoder: VideoEncoder {
     }
   }
 
+  var recheckDue: Int64? { input.recheckDue }
+
+  func recheck() throws(EncoderError) -> Bool {
+    release()
+    let (device, pictures) = try configured()
+    do throws(EncoderError) {
+      let written = try input.recheck(into: pictures, of: device)
+      bytesCopied += written ?? 0
+      return written != nil
+    } catch {
+      if case .driver = error { countFailure() }
+      throw error
+    }
+  }
+
   func encode(keyframe: Bool, pts: Int64) throws(EncoderError) -> AccessUnit {
     release()
     let (_, pictures) = try configured()

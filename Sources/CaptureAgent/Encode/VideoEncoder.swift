@@ -10,10 +10,17 @@ protocol VideoEncoder: AnyObject {
   var hasPicture: Bool { get }
 
   /// Takes the frame's picture in. The frame has the configured shape. It goes back to its source by the
-  /// end of this call, or by the end of the next `encode` where the driver reads it itself. Only its
-  /// damage may be looked at, so every frame that is taken from the slot is loaded: one that is not takes
-  /// its damage with it.
+  /// end of this call, by the end of the next `encode` where the driver reads it itself, or by the next
+  /// `load` or `recheck` where only its damage was looked at. So every frame that is taken from the slot
+  /// is loaded: one that is not takes its damage with it.
   func load(_ frame: consuming Frame) throws(EncoderError)
+
+  /// When the frame that was loaded last is to be read again, since only what its source called damaged
+  /// was; nil where all of it was, in nanoseconds of CLOCK_MONOTONIC.
+  var recheckDue: Int64? { get }
+
+  /// Reads all of that frame, and gives it back; false where it is gone.
+  func recheck() throws(EncoderError) -> Bool
 
   /// Encodes the picture that was loaded last: again, when nothing was loaded since, for a keyframe
   /// or the tail of a still screen. After an error the next access unit is a keyframe.

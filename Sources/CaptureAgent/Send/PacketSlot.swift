@@ -31,7 +31,10 @@ final class PacketSlot: Sendable {
   }
 
   /// Unchecked: a packet's pointers are good until the encoder's next call, which waits for `free`.
-  private struct Guarded: @unchecked Sendable { var state = State.free }
+  private struct Guarded: @unchecked Sendable {
+    var state = State.free
+    var awaitsDescription = false
+  }
 
   private let guarded = Mutex(Guarded())
   private let filled: EventSource
@@ -53,7 +56,7 @@ final class PacketSlot: Sendable {
     let wrapped = Guarded(state: .full(packet))
     guarded.withLock { guarded in
       guard case .free = guarded.state else { preconditionFailure("the slot holds one packet") }
-      guarded = wrapped
+      guarded.state = wrapped.state
     }
     filled.signal()
   }
@@ -64,8 +67,21 @@ final class PacketSlot: Sendable {
       defer { if case .full = guarded.state { guarded.state = .onItsWay } }
       return guarded
     }
-    if case .full(let packet) = taken.state { return packet }
-    return nil
+    guard case .full(let packet) = taken.state else { return nil }
+    if taken.awaitsDescription {
+      guard packet.description != nil else {
+        free()
+        return nil
+      }
+      guarded.withLock { $0.awaitsDescription = false }
+    }
+    return packet
+  }
+
+  /// By the loop: a link or the end of a pause begins with a description; a picture that was made for
+  /// what was before is not sent.
+  func restart() {
+    guarded.withLock { $0.awaitsDescription = true }
   }
 
   /// By the loop: the packet was sent, or its link is gone.

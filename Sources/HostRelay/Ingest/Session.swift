@@ -9,7 +9,7 @@ struct Session: Equatable {
   /// Which agent this is, counted from 1; 0 before the first.
   private(set) var epoch: UInt32 = 0
   private(set) var state: SessionState = .waiting
-  /// Why it is interrupted, for people; empty otherwise.
+  /// Why it is paused or interrupted, for people; empty where there is nothing to say.
   private(set) var text = ""
 
   /// How long it is kept without an agent; nil: for ever.
@@ -19,8 +19,13 @@ struct Session: Equatable {
   private(set) var hasAgent = false
   /// What whoever controls the broadcast wants; no agent that comes changes it.
   private(set) var isPauseWanted = false
-  /// What the agent says.
-  private var isAgentPaused = false
+  /// Why the agent is paused, in its own words; those of an agent that is gone hold until the next one
+  /// has said its own.
+  private(set) var agentReasons: PauseReasons = []
+  /// Whoever controls has ended all reasons, and the agent has not answered yet.
+  private var isResumeAsked = false
+  /// Whether it has ever had a picture.
+  private var hasShown = false
 
   init(id: UInt64 = .random(in: 1 ... .max), hold: Duration?) {
     self.id = id
@@ -31,8 +36,9 @@ struct Session: Equatable {
   var nextEpoch: UInt32 { epoch == .max ? 1 : epoch + 1 }
 
   /// An agent greeted. A relay that was started anew takes over the session that the agent still
-  /// carries; an agent that carries none, or another one, is the next of ours.
-  mutating func agentGreeted(session: UInt64, epoch: UInt32) {
+  /// carries; an agent that carries none, or another one, is the next of ours. `isSame`: it is the one
+  /// before, and says by itself whether it is still paused.
+  mutating func agentGreeted(session: UInt64, epoch: UInt32, isSame: Bool = false) {
     if state == .waiting, self.epoch == 0, session != 0 {
       id = session
       self.epoch = max(epoch, 1)
@@ -42,7 +48,7 @@ struct Session: Equatable {
       self.epoch = nextEpoch
     }
     hasAgent = true
-    isAgentPaused = false
+    if isSame { agentReasons = [] }
     if state == .waiting { state = .starting }
     // Why the one before it is gone holds no longer.
     text = state == .interrupted ? Self.noPictureYet : ""
@@ -51,42 +57,69 @@ struct Session: Equatable {
   /// A keyframe came: there is a picture.
   mutating func keyframeArrived() {
     guard state == .starting || state == .interrupted else { return }
+    hasShown = true
     state = isPaused ? .paused : .live
     lostAt = nil
-    text = ""
+    text = pauseText
   }
 
-  /// The agent has paused.
-  mutating func paused() {
-    isAgentPaused = true
+  /// The agent is paused, or for other reasons than before.
+  mutating func paused(_ reasons: PauseReasons) {
+    agentReasons = reasons
     applyPause()
   }
 
   /// The agent goes on.
   mutating func resumed() {
-    isAgentPaused = false
+    agentReasons = []
+    isResumeAsked = false
     applyPause()
   }
 
-  /// Whoever controls the broadcast wants a pause, or no longer.
-  mutating func wantPause(_ isWanted: Bool) {
-    isPauseWanted = isWanted
+  /// Whoever controls the broadcast wants a pause.
+  mutating func wantPause() {
+    isPauseWanted = true
+    isResumeAsked = false
     applyPause()
   }
 
-  private var isPaused: Bool { isAgentPaused || isPauseWanted }
+  /// Whoever controls the broadcast wants it to go on, whatever the reason of its pause; an agent's own
+  /// reasons end when it says so, or with it.
+  mutating func wantResume() {
+    isPauseWanted = false
+    isResumeAsked = hasAgent && !agentReasons.isEmpty
+    if !hasAgent { agentReasons = [] }
+    applyPause()
+  }
 
-  /// A new agent of a paused broadcast shows nothing, so its word is enough to end an interruption.
+  /// Goes on with the pause of the session before it.
+  mutating func keepPause(of former: Session) {
+    isPauseWanted = former.isPauseWanted
+    agentReasons = former.agentReasons
+    applyPause()
+  }
+
+  /// No picture passes.
+  var isPaused: Bool { !pauseReasons.isEmpty }
+
+  /// What a new agent is to be paused for.
+  var pauseReasons: PauseReasons { isPauseWanted ? agentReasons.union(.control) : agentReasons }
+
+  private var pauseText: String { pauseReasons.text }
+
+  /// A new agent of a paused broadcast shows nothing, so its word is enough to begin, or to end an
+  /// interruption.
   private mutating func applyPause() {
     switch state {
     case .live where isPaused: state = .paused
-    case .paused where !isPaused: state = .live
-    case .interrupted where isAgentPaused && hasAgent:
+    case .paused where !isPaused: state = hasShown ? .live : .starting
+    case .interrupted where !agentReasons.isEmpty && hasAgent,
+      .starting where !agentReasons.isEmpty:
       state = .paused
       lostAt = nil
-      text = ""
     default: break
     }
+    if state == .paused || state == .live { text = pauseText }
   }
 
   private static let noPictureYet = "the next agent has shown no picture yet"
@@ -94,7 +127,10 @@ struct Session: Equatable {
   /// The link is gone; one that never showed a picture leaves nothing to hold.
   mutating func linkLost(_ cause: String, now: Moment) {
     hasAgent = false
+    if isResumeAsked { agentReasons = [] }
+    isResumeAsked = false
     switch state {
+    case .paused where !hasShown: state = .waiting
     case .live, .paused, .interrupted:
       state = .interrupted
       if lostAt == nil { lostAt = now }

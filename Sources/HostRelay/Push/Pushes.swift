@@ -89,7 +89,6 @@ extension Pushes {
     guard recording.state == .live else {
       return recording.state == .starting ? "waiting" : recording.state.rawValue
     }
-    return broadcast.session.state == .paused || broadcast.session.isPauseWanted
-      ? "paused" : "recording"
+    return broadcast.session.isPaused ? "paused" : "recording"
   }
 }

@@ -36,6 +36,9 @@ struct RecordingShelf: Sendable {
     guard Self.isFolder(folder) else {
       throw UsageError("\(option) \(path): there is no \(folder)")
     }
+    guard unsafe access(folder, W_OK | X_OK) == 0 else {
+      throw UsageError("\(option) \(path): \(folder) cannot be written to")
+    }
     self.format = format
     stem = String(name[..<dot])
     ending = String(name[dot...])

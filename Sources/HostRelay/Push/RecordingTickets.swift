@@ -24,6 +24,9 @@ struct RecordingTickets {
     return text
   }
 
+  /// The recording of this name is gone, and another one may be given it.
+  mutating func forget(_ name: String) { tickets.removeAll { $0.name == name } }
+
   /// Whether `text` is a ticket for that recording.
   func admits(_ text: [UInt8], to name: String, now: Moment) -> Bool {
     tickets.contains { $0.until > now && $0.name == name && constantTimeEqual($0.text, text) }

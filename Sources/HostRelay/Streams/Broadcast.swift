@@ -55,6 +55,9 @@ final class Broadcast {
   var streams: [Stream] { [packets, container.stream, fragments.stream, movie.stream] }
 
   private let hold: Duration?
+  /// Which agent was here last, and which one went while it was to go on: it may come back paused.
+  private var lastInstance: UInt64?
+  private var resumeOwed: UInt64?
   /// Sessions that are over: an agent that was away may still name one.
   private var ended: [UInt64] = []
   private var announced: Message?
@@ -83,10 +86,14 @@ final class Broadcast {
   func agentGreeted(_ greeting: Greeting) {
     let isOver = ended.contains(greeting.session)
     session.agentGreeted(
-      session: isOver ? 0 : greeting.session, epoch: isOver ? 0 : greeting.epoch)
+      session: isOver ? 0 : greeting.session, epoch: isOver ? 0 : greeting.epoch,
+      isSame: greeting.instance == lastInstance)
+    lastInstance = greeting.instance
     startedStreams = []
     requests.restart()
-    if session.isPauseWanted { tell?(.pause) }
+    if resumeOwed == greeting.instance { tell?(.resume) }
+    resumeOwed = nil
+    if session.isPaused { tell?(.pause(session.pauseReasons)) }
     tellBitrate()
     for (source, isOn) in wantedSounds { tell?(.sound(source, isOn: isOn)) }
     announceState()
@@ -120,8 +127,8 @@ final class Broadcast {
       let reason = text.isEmpty ? "" : ": \(text)"
       Log.note("\(source.word) sound \(state.word)\(reason)")
       put(message)
-    case .paused:
-      session.paused()
+    case .paused(let reasons):
+      session.paused(reasons)
       startedStreams = []
       put(message)
       announceState()
@@ -148,7 +155,7 @@ final class Broadcast {
       return
     }
     // An agent that was told of a pause, or of the end, may still have sent some more.
-    guard session.state != .paused, session.state != .waiting, !session.isPauseWanted else {
+    guard !session.isPaused, session.state != .waiting else {
       counts.withheld += 1
       return
     }
@@ -225,15 +232,17 @@ final class Broadcast {
 
   /// Holds the pictures of this broadcast back, whatever agents come and go, until `resume`.
   func pause() {
-    session.wantPause(true)
+    session.wantPause()
     startedStreams = []
-    tell?(.pause)
+    resumeOwed = nil
+    tell?(.pause(.control))
     announceState()
   }
 
-  /// Goes on, at a keyframe.
+  /// Goes on, at a keyframe, whatever the reason of the pause.
   func resume() {
-    session.wantPause(false)
+    session.wantResume()
+    resumeOwed = session.hasAgent ? nil : lastInstance
     tell?(.resume)
     announceState()
   }
@@ -288,6 +297,7 @@ final class Broadcast {
     movie.sounds = []
     wantedBitrate = nil
     wantedSounds = [:]
+    resumeOwed = nil
     packets.forgetCache()
     guard !forGood else { return }
     ended = ended.suffix(Self.endedLimit - 1) + [session.id]
@@ -302,7 +312,7 @@ final class Broadcast {
     finish(.agentLost, session.text)
     guard former.hasAgent else { return }
     session.agentGreeted(session: 0, epoch: 0)
-    if former.isPauseWanted { session.wantPause(true) }
+    session.keepPause(of: former)
     (self.setup, self.descriptions) = (setup, descriptions)
     announceState()
     for message in preface.dropFirst() { put(message) }

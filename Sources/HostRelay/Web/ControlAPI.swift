@@ -52,7 +52,7 @@ struct ControlAPI {
       200,
       .object([
         ("session", .text(session.name)), ("state", .text(session.state.word)),
-        ("paused", .truth(session.isPauseWanted)),
+        ("paused", .truth(session.isPaused)),
       ]))
   }
 }

@@ -34,11 +34,23 @@ import Glibc
   func take(_ wsi: OpaquePointer, path: String) -> Bool {
     var request = unsafe HTTPRequest(wsi, path: path, visitor: visitor)
     request.isSecure = isSecure
-    if request.method == "POST", unsafe request.hasBody(wsi) {
-      pending = request
-      return true
+    if request.method == "POST" {
+      let length = unsafe contentLength(wsi)
+      guard let count = length.isEmpty ? 0 : Int(length), count >= 0 else {
+        return unsafe give(wsi, request, .document(.error(400, "Content-Length is no number")))
+      }
+      if count > RelayLimits.requestBody { return unsafe give(wsi, request, Self.tooLarge) }
+      if count > 0 {
+        pending = request
+        return true
+      }
     }
     return unsafe give(wsi, request)
+  }
+
+  private static var tooLarge: HTTPAnswer {
+    .document(
+      .error(413, "a request may have \(RelayLimits.requestBody) bytes"))
   }
 
   /// Decides on another protocol that lws is asked for: WebSockets alone. Not 0 says no.
@@ -84,9 +96,9 @@ import Glibc
 
   /// A piece of a body. Returns false to close the connection.
   func takeBody(_ piece: UnsafeRawBufferPointer) -> Bool {
-    guard let count = pending?.body.count, count + piece.count <= RelayLimits.requestBody else {
-      return false
-    }
+    // What follows an answer that did not wait for it is nobody's.
+    guard let count = pending?.body.count else { return true }
+    guard count + piece.count <= RelayLimits.requestBody else { return false }
     unsafe pending?.body.append(contentsOf: piece)
     return true
   }
@@ -246,19 +258,17 @@ extension HTTPRequest {
     var held = [CChar](repeating: 0, count: 8)
     key = unsafe argument("key=", of: wsi)
     ticket = unsafe argument("ticket=", of: wsi)
-    range = unsafe headerText(128) { unsafe lws_hdr_copy(wsi, $0, $1, WSI_TOKEN_HTTP_RANGE) }
+    // Recordings have no validator that `If-Range` could name: RFC 9110, 13.1.5.
+    if unsafe lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_IF_RANGE) == 0 {
+      range = unsafe headerText(128) { unsafe lws_hdr_copy(wsi, $0, $1, WSI_TOKEN_HTTP_RANGE) }
+    }
     isHeld = unsafe lws_get_urlarg_by_name(wsi, "hold=", &held, Int32(held.count)) != nil
   }
 }
 
-extension HTTPRequest {
-  /// Whether bytes follow the head of the request that lws holds.
-  fileprivate func hasBody(_ wsi: OpaquePointer) -> Bool {
-    let length = unsafe headerText(32) {
-      unsafe lws_hdr_copy(wsi, $0, $1, WSI_TOKEN_HTTP_CONTENT_LENGTH)
-    }
-    return !length.isEmpty && length != "0"
-  }
+/// What the request that lws holds says of the bytes behind its head; empty where it says nothing.
+private func contentLength(_ wsi: OpaquePointer) -> String {
+  unsafe headerText(32) { unsafe lws_hdr_copy(wsi, $0, $1, WSI_TOKEN_HTTP_CONTENT_LENGTH) }
 }
 
 /// What the query says behind `name`.

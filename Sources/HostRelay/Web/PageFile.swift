@@ -9,6 +9,7 @@ enum PageFile: String {
   case source = "/source.js"
   case outputs = "/outputs.js"
   case sound = "/sound.js"
+  case soundSource = "/soundsource.js"
 
   init?(path: String) { self.init(rawValue: path) }
 
@@ -19,7 +20,8 @@ enum PageFile: String {
     case .index: "text/html; charset=utf-8"
     case .style: "text/css; charset=utf-8"
     case .icon: "image/svg+xml"
-    case .page, .wire, .codecs, .source, .outputs, .sound: "text/javascript; charset=utf-8"
+    case .page, .wire, .codecs, .source, .outputs, .sound, .soundSource:
+      "text/javascript; charset=utf-8"
     }
   }
 
@@ -34,6 +36,7 @@ enum PageFile: String {
     case .source: PackageResources.source_js
     case .outputs: PackageResources.outputs_js
     case .sound: PackageResources.sound_js
+    case .soundSource: PackageResources.soundsource_js
     }
   }
 }

@@ -92,6 +92,7 @@ final class RecordingsAPI {
     guard name != pushes.liveRecording else {
       return .document(.error(409, "\(name) is being written"))
     }
+    tickets.forget(name)
     return .later { [loop] done in
       BackgroundWork.run(on: loop) {
         shelf.delete(name)

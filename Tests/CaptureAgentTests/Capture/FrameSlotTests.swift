@@ -57,8 +57,22 @@ import Testing
   @Test func `a taker that wants none leaves the frame`() throws {
     slot.put(try frame(pts: 7))
     #expect(
-      slot.take(waitingUntil: MonotonicClock.now() + 1_000_000, wantsFrame: false)?.pts == nil)
+      slot.take(waitingUntil: MonotonicClock.now() + 1_000_000, turn: nil)?.pts == nil)
     #expect(slot.take()?.pts == 7)
+  }
+
+  @Test func `a frame that comes before its turn waits for it, unless a newer one comes`() throws {
+    let now = MonotonicClock.now()
+    let turn = FramePace.Turn(first: now + 20_000_000, last: now + 60_000_000)
+    slot.put(try frame(pts: 1))
+    #expect(slot.take(waitingUntil: now + 30_000_000, turn: turn)?.pts == nil)
+    slot.put(try frame(pts: 2))
+    #expect(slot.take(waitingUntil: .max, turn: turn)?.pts == 2)
+    #expect(MonotonicClock.now() < turn.last)
+    slot.put(try frame(pts: 3))
+    let later = FramePace.Turn(first: .max, last: MonotonicClock.now() + 20_000_000)
+    #expect(slot.take(waitingUntil: .max, turn: later)?.pts == 3)
+    #expect(MonotonicClock.now() >= later.last)
   }
 
   @Test func `rows end with the last pixel, not with the stride`() throws {

@@ -5,6 +5,7 @@ import * as codecs from "/codecs.js";
 import * as source from "/source.js";
 import { Outputs, sizeWords } from "/outputs.js";
 import * as sound from "/sound.js";
+import * as soundSource from "/soundsource.js";
 
 const element = (id) => document.getElementById(id);
 // Keys stand in the fragment, which a browser never sends: #key=…&control=…
@@ -37,7 +38,9 @@ let mayControl = false;
 // The sources of the streams, by number; how each sound stands, by source.
 const sources = new Map();
 const sounds = new Map();
-const mixer = new sound.Mixer();
+// The one that goes with the player.
+let mixer;
+const volumes = new Map();
 const counts = { bytes: 0, pictures: 0, dropped: 0, latency: undefined };
 
 // --- What people see
@@ -196,7 +199,7 @@ function take(message) {
     case wire.kinds.packet: {
       const from = sources.get(message.stream);
       if (from === 1) player.take?.(message.payload, message.isKeyframe, message.time);
-      else if (sounds.has(from)) mixer.take(from, message.payload, message.time);
+      else if (sounds.has(from)) mixer?.take(from, message.payload, message.time);
       break;
     }
     case wire.kinds.heartbeat:
@@ -205,8 +208,12 @@ function take(message) {
   }
 }
 
+function send(message) {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(message);
+}
+
 function say(kind, ...numbers) {
-  if (socket?.readyState === WebSocket.OPEN) socket.send(wire.write(kind, ...numbers));
+  send(wire.write(kind, ...numbers));
 }
 
 function measureClock() {
@@ -225,15 +232,15 @@ const soundWords = { 3: ["app", "Desktop sound"], 4: ["mic", "Microphone"] };
 
 function showSounds() {
   const all = [...sounds].filter(([, how]) => how.state !== "off");
-  element("listen").hidden = !(sound.isSupported && all.length > 0);
+  element("listen").hidden = !(mixer && all.length > 0);
   element("heard").textContent = all.filter(([, how]) => how.state === "lost")
     .map(([from, how]) => `${soundWords[from][1]} lost: ${how.detail}`)
-    .concat(all.length > 0 && !sound.isSupported ? "Sound needs HTTPS" : [])
+    .concat(all.length > 0 && !mixer ? "This browser plays no Opus" : [])
     .join(". ");
   for (const [from, [word]] of Object.entries(soundWords)) {
     const state = sounds.get(Number(from))?.state ?? "off";
     element(word).setAttribute("aria-pressed", String(state !== "off"));
-    element(`volume-${word}`).parentElement.hidden = !(mixer.isOn && state !== "off");
+    element(`volume-${word}`).parentElement.hidden = !(mixer?.isOn && state !== "off");
   }
 }
 
@@ -245,12 +252,26 @@ function toggleListening() {
 }
 
 for (const [from, [word]] of Object.entries(soundWords)) {
-  element(`volume-${word}`).oninput = ({ target }) =>
+  element(`volume-${word}`).oninput = ({ target }) => {
+    volumes.set(Number(from), Number(target.value));
     mixer.setVolume(Number(from), Number(target.value));
+  };
   element(word).onclick = () => {
     const isOn = element(word).getAttribute("aria-pressed") === "true";
     post("sound", { source: word, on: !isOn });
   };
+}
+
+function chooseMixer() {
+  const wasOn = mixer?.isOn;
+  mixer?.stop();
+  if (player instanceof source.SourcePlayer) {
+    mixer = soundSource.isSupported ? new soundSource.SourceMixer(() => player.delay) : undefined;
+  } else {
+    mixer = sound.isSupported ? new sound.Mixer() : undefined;
+  }
+  for (const [from, volume] of volumes) mixer?.setVolume(from, volume);
+  if (wasOn) mixer?.start();
 }
 
 // --- The picture
@@ -268,7 +289,7 @@ const events = {
     counts.latency = latency >= 0 && latency < 60e6 ? latency : undefined;
   },
   total: 0,
-  waitFor: (time) => mixer.waitFor(time),
+  waitFor: (time) => mixer?.waitFor(time),
   needsKeyframe: () => say(wire.kinds.keyframeRequest),
   dropped: (pictures) => { counts.dropped += pictures; },
   failed(why) {
@@ -293,8 +314,9 @@ function choose(name) {
     ? new source.SourcePlayer(element("video"), address("/watch.mp4"), events)
     : new codecs.CodecPlayer(element("canvas"), events);
   counts.latency = undefined;
+  chooseMixer();
   if (socket?.readyState !== WebSocket.OPEN) return;
-  say(isSource || document.hidden ? wire.kinds.pause : wire.kinds.resume);
+  send(wire.hold(isSource || document.hidden));
   if (isSource && codec) player.start(codec);
 }
 
@@ -360,7 +382,7 @@ document.onvisibilitychange = () => {
     if (document.hidden) player.close();
     else if (codec) player.start(codec);
   } else {
-    say(document.hidden ? wire.kinds.pause : wire.kinds.resume);
+    send(wire.hold(document.hidden));
   }
 };
 

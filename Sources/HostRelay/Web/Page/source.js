@@ -13,6 +13,8 @@ export class SourcePlayer {
     this.address = address;
     this.events = events;
     this.waiting = [];
+    // Where what came ends in the video, and when it came.
+    this.arrivals = [];
     this.shown = 0;
   }
 
@@ -33,7 +35,10 @@ export class SourcePlayer {
       this.buffer = media.addSourceBuffer(`video/mp4; codecs="${codec}"`);
       // One picture behind the other, whatever their times: a screen that stands still leaves gaps.
       this.buffer.mode = "sequence";
-      this.buffer.onupdateend = () => this.pump();
+      this.buffer.onupdateend = () => {
+        this.noteArrival();
+        this.pump();
+      };
       this.open();
     };
     this.countPictures();
@@ -44,6 +49,8 @@ export class SourcePlayer {
     this.socket = undefined;
     this.buffer = undefined;
     this.waiting = [];
+    this.arrivals = [];
+    this.delay = undefined;
     if (this.media) this.video.removeAttribute("src");
     this.media = undefined;
   }
@@ -67,6 +74,7 @@ export class SourcePlayer {
     if (!buffer || buffer.updating || this.media.readyState !== "open") return;
     if (this.waiting.length > 0) {
       const pieces = this.waiting.splice(0);
+      this.arriving = performance.now();
       try {
         buffer.appendBuffer(joined(pieces));
       } catch (error) {
@@ -87,12 +95,28 @@ export class SourcePlayer {
     }
   }
 
+  noteArrival() {
+    const { buffered } = this.buffer;
+    if (this.arriving === undefined || buffered.length === 0) return;
+    this.arrivals.push({ end: buffered.end(buffered.length - 1), time: this.arriving });
+    this.arriving = undefined;
+  }
+
+  // Keeps `delay`: seconds from a picture's coming to its being shown, about.
+  noteShown(mediaTime, now) {
+    while (this.arrivals.length > 1 && this.arrivals[0].end <= mediaTime + 0.001) this.arrivals.shift();
+    if (this.arrivals.length === 0) return;
+    const delay = (now - this.arrivals[0].time) / 1000;
+    this.delay = this.delay === undefined ? delay : this.delay + (delay - this.delay) / 8;
+  }
+
   countPictures() {
     const { video } = this;
     if (!video.requestVideoFrameCallback || this.isCounting) return;
     this.isCounting = true;
     const next = (now, { mediaTime }) => {
       this.shown += 1;
+      this.noteShown(mediaTime, now);
       this.events.decoded(this.shown);
       const { length } = video.buffered;
       this.events.shown(

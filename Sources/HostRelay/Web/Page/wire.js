@@ -32,6 +32,16 @@ export function write(kind, ...numbers) {
   return view.buffer;
 }
 
+/** Asks for a pause of this page alone (its reasons are one byte, 1), or for its end. */
+export function hold(isHeld) {
+  if (!isHeld) return write(kinds.resume);
+  const message = new Uint8Array(headerBytes + 1);
+  message[3] = kinds.pause;
+  message[23] = 1;
+  message[headerBytes] = 1;
+  return message.buffer;
+}
+
 const utf8 = new TextDecoder();
 
 function text(view, offset) {

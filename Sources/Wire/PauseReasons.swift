@@ -1,0 +1,30 @@
+/// Why a broadcast is paused: one bit each, for several may hold at once. None is left when it goes on.
+package struct PauseReasons: OptionSet, Hashable, Sendable {
+  package let rawValue: UInt8
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// Whoever controls the broadcast.
+  package static let control = PauseReasons(rawValue: 1)
+  /// SIGUSR1 at the agent, until SIGUSR2.
+  package static let signal = PauseReasons(rawValue: 2)
+  /// The person at the screen, by the desktop's notification.
+  package static let person = PauseReasons(rawValue: 4)
+  package static let locked = PauseReasons(rawValue: 8)
+
+  private static let words: [(PauseReasons, String)] = [
+    (.locked, "the session is locked"), (.person, "by the person at the screen"),
+    (.signal, "by a signal"),
+  ]
+  private static let all: PauseReasons = [.control, .signal, .person, .locked]
+
+  /// For people, empty where whoever controls is all there is: they know.
+  package var text: String {
+    Self.words.filter { contains($0.0) }.map(\.1).joined(separator: ", ")
+  }
+
+  /// Of a message: none at all, or one that nobody knows, is no reason.
+  init(from fields: inout FieldReader) throws(WireError) {
+    self.init(rawValue: try fields.read())
+    guard !isEmpty, Self.all.isSuperset(of: self) else { throw .invalid("reasons") }
+  }
+}
