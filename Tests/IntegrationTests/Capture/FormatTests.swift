@@ -121,9 +121,8 @@ import Testing
     let picture = ScreenProducer.Picture(
       crop: crop, transformation: transformation,
       painted: PaintedPicture(width: card.width, height: card.height) { card.color($0, $1) })
-    try scene.run(until: "a frame of \(offer)", step: { screen.present(picture) }) {
-      scene.kept != nil
-    }
+    let present = { _ = screen.present(picture) }
+    try scene.run(until: "a frame of \(offer)", step: present) { scene.kept != nil }
     let taken = scene.takeKept()
     guard let frame = taken else { fatalError("it was seen") }
     #expect(frame.format == offer.format)
