@@ -4,6 +4,7 @@
 // What Glibc has is taken from there. Read here again, a type such as timespec would belong to either
 // module, as the order of files has it, and its users would lack an import.
 #pragma clang module import SwiftGlibc
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/dma-buf.h>
 #include <linux/inet_diag.h>
@@ -12,6 +13,7 @@
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -51,6 +53,11 @@ static inline int linux_capset(cap_user_header_t header, cap_user_data_t sets) {
 static inline int linux_unread_bytes(int fd) {
   int count = -1;
   return ioctl(fd, FIONREAD, &count) == 0 ? count : -1;
+}
+// Whether a descriptor is a memfd, or another file of shared memory; a device's buffer is none.
+static inline bool linux_is_shared_memory(int fd) {
+  const int get_seals = 1034;  // F_GET_SEALS, which glibc shows with _GNU_SOURCE only.
+  return fcntl(fd, get_seals) >= 0;
 }
 // Tells the kernel that the processor reads and writes a dma-buf: `end` is 0 before, 1 after.
 static inline int linux_dma_buf_sync(int fd, int end) {

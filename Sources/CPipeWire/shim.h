@@ -125,13 +125,19 @@ static inline const struct spa_pod *ph_build_sound_format(
 struct ph_buffer_wish {
   int32_t count, min_count, max_count;
   int32_t data_types; // bits of 1 << enum spa_data_type
+  int32_t blocks;     // of memory in each; 0 leaves it to the other side
 };
 static inline const struct spa_pod *ph_build_buffers(
     struct spa_pod_builder *b, const struct ph_buffer_wish *wish) {
-  return (const struct spa_pod *)spa_pod_builder_add_object(
-      b, SPA_TYPE_OBJECT_ParamBuffers, SPA_PARAM_Buffers, SPA_PARAM_BUFFERS_buffers,
+  struct spa_pod_frame object;
+  spa_pod_builder_push_object(b, &object, SPA_TYPE_OBJECT_ParamBuffers, SPA_PARAM_Buffers);
+  spa_pod_builder_add(
+      b, SPA_PARAM_BUFFERS_buffers,
       SPA_POD_CHOICE_RANGE_Int(wish->count, wish->min_count, wish->max_count),
-      SPA_PARAM_BUFFERS_dataType, SPA_POD_CHOICE_FLAGS_Int(wish->data_types));
+      SPA_PARAM_BUFFERS_dataType, SPA_POD_CHOICE_FLAGS_Int(wish->data_types), 0);
+  if (wish->blocks > 0)
+    spa_pod_builder_add(b, SPA_PARAM_BUFFERS_blocks, SPA_POD_Int(wish->blocks), 0);
+  return (const struct spa_pod *)spa_pod_builder_pop(b, &object);
 }
 static inline const struct spa_pod *ph_build_meta(
     struct spa_pod_builder *b, uint32_t type, int32_t size, int32_t min_size) {

@@ -1,6 +1,6 @@
 // Pixels of four bytes to NV12. Every path computes
-//   Y      = (sum of byte x weight       + 2^14 + 16 x 2^15)   >> 15
-//   Cb, Cr = (sum of 2x2 bytes x weight  + 2^16 + 128 x 2^17)  >> 17
+//   Y      = (sum of byte x weight       + y bias)       >> unit
+//   Cb, Cr = (sum of 2x2 bytes x weight  + chroma bias)  >> (unit + 2)
 // in 32 bits, so all of them give the same bytes.
 #include "convert.h"
 
@@ -9,11 +9,6 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
-
-enum {
-  Y_BIAS = (16 << 15) + (1 << 14),
-  CHROMA_BIAS = (128 << 17) + (1 << 16),
-};
 
 // One row of luma from `from` to `width`.
 typedef void luma_row(
@@ -33,7 +28,7 @@ static void luma_row_plain(
   const int16_t *w = weights->y;
   for (size_t x = 0; x < width; x++, pixels += 4) {
     int32_t sum = pixels[0] * w[0] + pixels[1] * w[1] + pixels[2] * w[2] + pixels[3] * w[3];
-    luma[x] = clamp((sum + Y_BIAS) >> 15);
+    luma[x] = clamp((sum + weights->y_bias) >> weights->unit);
   }
 }
 
@@ -42,14 +37,14 @@ static void chroma_row_plain(
   size_t width, uint8_t *chroma) {
   for (size_t x = 0; x < width; x += 2, top += 8, bottom += 8, chroma += 2) {
     size_t right = x + 1 < width ? 4 : 0;
-    int32_t cb = CHROMA_BIAS, cr = CHROMA_BIAS;
+    int32_t cb = weights->cb_bias, cr = weights->cr_bias;
     for (int byte = 0; byte < 4; byte++) {
       int32_t sum = top[byte] + top[byte + right] + bottom[byte] + bottom[byte + right];
       cb += sum * weights->cb[byte];
       cr += sum * weights->cr[byte];
     }
-    chroma[0] = clamp(cb >> 17);
-    chroma[1] = clamp(cr >> 17);
+    chroma[0] = clamp(cb >> (weights->unit + 2));
+    chroma[1] = clamp(cr >> (weights->unit + 2));
   }
 }
 
@@ -65,12 +60,13 @@ static int32_t odd_weights(const int16_t w[4]) {
 }
 
 // The luma of four pixels, in 32 bits each.
-static inline __m128i luma4(const uint8_t *pixels, __m128i even, __m128i odd) {
+static inline __m128i luma4(
+  const uint8_t *pixels, __m128i even, __m128i odd, __m128i bias, __m128i unit) {
   __m128i pixel = _mm_loadu_si128((const __m128i *)pixels);
   __m128i sum = _mm_add_epi32(
     _mm_madd_epi16(_mm_and_si128(pixel, _mm_set1_epi16(0xff)), even),
     _mm_madd_epi16(_mm_srli_epi16(pixel, 8), odd));
-  return _mm_srai_epi32(_mm_add_epi32(sum, _mm_set1_epi32(Y_BIAS)), 15);
+  return _mm_sra_epi32(_mm_add_epi32(sum, bias), unit);
 }
 
 static void luma_row_sse2(
@@ -78,10 +74,14 @@ static void luma_row_sse2(
   uint8_t *luma) {
   const __m128i even = _mm_set1_epi32(even_weights(weights->y));
   const __m128i odd = _mm_set1_epi32(odd_weights(weights->y));
+  const __m128i bias = _mm_set1_epi32(weights->y_bias);
+  const __m128i unit = _mm_cvtsi32_si128(weights->unit);
   size_t x = 0;
   for (; x + 16 <= width; x += 16, pixels += 64) {
-    __m128i low = _mm_packs_epi32(luma4(pixels, even, odd), luma4(pixels + 16, even, odd));
-    __m128i high = _mm_packs_epi32(luma4(pixels + 32, even, odd), luma4(pixels + 48, even, odd));
+    __m128i low = _mm_packs_epi32(
+      luma4(pixels, even, odd, bias, unit), luma4(pixels + 16, even, odd, bias, unit));
+    __m128i high = _mm_packs_epi32(
+      luma4(pixels + 32, even, odd, bias, unit), luma4(pixels + 48, even, odd, bias, unit));
     _mm_storeu_si128((__m128i *)(luma + x), _mm_packus_epi16(low, high));
   }
   luma_row_plain(weights, pixels, width - x, luma + x);
@@ -104,9 +104,10 @@ static inline void sums4(const uint8_t *top, const uint8_t *bottom, __m128i *eve
     _mm_castps_si128(_mm_shuffle_ps(o0, o1, 0x88)), _mm_castps_si128(_mm_shuffle_ps(o0, o1, 0xdd)));
 }
 
-static inline __m128i chroma4(__m128i even_sums, __m128i odd_sums, __m128i even, __m128i odd) {
+static inline __m128i chroma4(
+  __m128i even_sums, __m128i odd_sums, __m128i even, __m128i odd, __m128i bias, __m128i unit) {
   __m128i sum = _mm_add_epi32(_mm_madd_epi16(even_sums, even), _mm_madd_epi16(odd_sums, odd));
-  return _mm_srai_epi32(_mm_add_epi32(sum, _mm_set1_epi32(CHROMA_BIAS)), 17);
+  return _mm_sra_epi32(_mm_add_epi32(sum, bias), unit);
 }
 
 static void chroma_row_sse2(
@@ -116,15 +117,20 @@ static void chroma_row_sse2(
   const __m128i cb_odd = _mm_set1_epi32(odd_weights(weights->cb));
   const __m128i cr_even = _mm_set1_epi32(even_weights(weights->cr));
   const __m128i cr_odd = _mm_set1_epi32(odd_weights(weights->cr));
+  const __m128i cb_bias = _mm_set1_epi32(weights->cb_bias);
+  const __m128i cr_bias = _mm_set1_epi32(weights->cr_bias);
+  const __m128i unit = _mm_cvtsi32_si128(weights->unit + 2);
   size_t x = 0;
   for (; x + 16 <= width; x += 16, top += 64, bottom += 64, chroma += 16) {
     __m128i e0, o0, e1, o1;
     sums4(top, bottom, &e0, &o0);
     sums4(top + 32, bottom + 32, &e1, &o1);
     __m128i cb = _mm_packs_epi32(
-      chroma4(e0, o0, cb_even, cb_odd), chroma4(e1, o1, cb_even, cb_odd));
+      chroma4(e0, o0, cb_even, cb_odd, cb_bias, unit),
+      chroma4(e1, o1, cb_even, cb_odd, cb_bias, unit));
     __m128i cr = _mm_packs_epi32(
-      chroma4(e0, o0, cr_even, cr_odd), chroma4(e1, o1, cr_even, cr_odd));
+      chroma4(e0, o0, cr_even, cr_odd, cr_bias, unit),
+      chroma4(e1, o1, cr_even, cr_odd, cr_bias, unit));
     _mm_storeu_si128(
       (__m128i *)chroma,
       _mm_packus_epi16(_mm_unpacklo_epi16(cb, cr), _mm_unpackhi_epi16(cb, cr)));
@@ -134,12 +140,13 @@ static void chroma_row_sse2(
 
 #define AVX2 __attribute__((target("avx2")))
 
-AVX2 static inline __m256i luma8(const uint8_t *pixels, __m256i even, __m256i odd) {
+AVX2 static inline __m256i luma8(
+  const uint8_t *pixels, __m256i even, __m256i odd, __m256i bias, __m128i unit) {
   __m256i pixel = _mm256_loadu_si256((const __m256i *)pixels);
   __m256i sum = _mm256_add_epi32(
     _mm256_madd_epi16(_mm256_and_si256(pixel, _mm256_set1_epi16(0xff)), even),
     _mm256_madd_epi16(_mm256_srli_epi16(pixel, 8), odd));
-  return _mm256_srai_epi32(_mm256_add_epi32(sum, _mm256_set1_epi32(Y_BIAS)), 15);
+  return _mm256_sra_epi32(_mm256_add_epi32(sum, bias), unit);
 }
 
 AVX2 static void luma_row_avx2(
@@ -147,13 +154,16 @@ AVX2 static void luma_row_avx2(
   uint8_t *luma) {
   const __m256i even = _mm256_set1_epi32(even_weights(weights->y));
   const __m256i odd = _mm256_set1_epi32(odd_weights(weights->y));
+  const __m256i bias = _mm256_set1_epi32(weights->y_bias);
+  const __m128i unit = _mm_cvtsi32_si128(weights->unit);
   // Packing works within 128-bit lanes: this puts groups of four pixels back in order.
   const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
   size_t x = 0;
   for (; x + 32 <= width; x += 32, pixels += 128) {
-    __m256i low = _mm256_packs_epi32(luma8(pixels, even, odd), luma8(pixels + 32, even, odd));
-    __m256i high =
-      _mm256_packs_epi32(luma8(pixels + 64, even, odd), luma8(pixels + 96, even, odd));
+    __m256i low = _mm256_packs_epi32(
+      luma8(pixels, even, odd, bias, unit), luma8(pixels + 32, even, odd, bias, unit));
+    __m256i high = _mm256_packs_epi32(
+      luma8(pixels + 64, even, odd, bias, unit), luma8(pixels + 96, even, odd, bias, unit));
     _mm256_storeu_si256(
       (__m256i *)(luma + x),
       _mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), order));
@@ -186,10 +196,10 @@ AVX2 static inline void sums8(
 }
 
 AVX2 static inline __m256i chroma8(
-  __m256i even_sums, __m256i odd_sums, __m256i even, __m256i odd) {
+  __m256i even_sums, __m256i odd_sums, __m256i even, __m256i odd, __m256i bias, __m128i unit) {
   __m256i sum =
     _mm256_add_epi32(_mm256_madd_epi16(even_sums, even), _mm256_madd_epi16(odd_sums, odd));
-  return _mm256_srai_epi32(_mm256_add_epi32(sum, _mm256_set1_epi32(CHROMA_BIAS)), 17);
+  return _mm256_sra_epi32(_mm256_add_epi32(sum, bias), unit);
 }
 
 AVX2 static void chroma_row_avx2(
@@ -199,13 +209,17 @@ AVX2 static void chroma_row_avx2(
   const __m256i cb_odd = _mm256_set1_epi32(odd_weights(weights->cb));
   const __m256i cr_even = _mm256_set1_epi32(even_weights(weights->cr));
   const __m256i cr_odd = _mm256_set1_epi32(odd_weights(weights->cr));
+  const __m256i cb_bias = _mm256_set1_epi32(weights->cb_bias);
+  const __m256i cr_bias = _mm256_set1_epi32(weights->cr_bias);
+  const __m128i unit = _mm_cvtsi32_si128(weights->unit + 2);
   size_t x = 0;
   for (; x + 16 <= width; x += 16, top += 64, bottom += 64, chroma += 16) {
     __m256i even, odd;
     sums8(top, bottom, &even, &odd);
     // Cb and Cr as 16-bit words: within each lane four of Cb, then four of Cr.
     __m256i both = _mm256_packs_epi32(
-      chroma8(even, odd, cb_even, cb_odd), chroma8(even, odd, cr_even, cr_odd));
+      chroma8(even, odd, cb_even, cb_odd, cb_bias, unit),
+      chroma8(even, odd, cr_even, cr_odd, cr_bias, unit));
     __m256i pairs = _mm256_unpacklo_epi16(both, _mm256_bsrli_epi128(both, 8));
     // Blocks 0 1 4 5 in the low lane and 2 3 6 7 in the high one, two pairs in each 64 bits.
     __m256i ordered = _mm256_permute4x64_epi64(pairs, 0xd8);

@@ -27,7 +27,7 @@ final class VideoTrack {
   private(set) var size: (width: Int, height: Int)?
   private let onEvent: (Event) -> Void
   private let failure = FailureBox<SourceEnd>()
-  private let importFailures = FailureBox<UInt64?>()
+  private let importFailures = FailureBox<DMABufChoice?>()
   private var frameSource: (any ScreenSource)?
   private var encoder: WorkerThread?
   private var beginnings = 0
@@ -106,6 +106,6 @@ final class VideoTrack {
   }
 
   private func takeImportFailure() {
-    if let modifier = importFailures.take() { frameSource?.dropModifier(modifier) }
+    if let choice = importFailures.take() { frameSource?.drop(choice) }
   }
 }

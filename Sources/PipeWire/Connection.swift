@@ -17,6 +17,8 @@ package final class Connection {
     package let mediaClass: String?
     /// What a user knows it by: a device's description, or an application's name.
     package let title: String?
+    /// Whether it is a device of the kernel's video interface, as most cameras are.
+    package let isVideoDevice: Bool
   }
 
   let core: OpaquePointer
@@ -147,7 +149,8 @@ package final class Connection {
           name: lookUp(PW_KEY_NODE_NAME, in: properties),
           mediaClass: lookUp(PW_KEY_MEDIA_CLASS, in: properties),
           title: lookUp(PW_KEY_NODE_DESCRIPTION, in: properties)
-            ?? lookUp(PW_KEY_APP_NAME, in: properties)))
+            ?? lookUp(PW_KEY_APP_NAME, in: properties),
+          isVideoDevice: lookUp(PW_KEY_DEVICE_API, in: properties) == "v4l2"))
     }
     unsafe events.global_remove = { context, id in
       let connection = unsafe Unmanaged<Connection>.fromOpaque(context!).takeUnretainedValue()

@@ -9,6 +9,8 @@ package final class DMABuf: Sendable {
     let inode: UInt
   }
 
+  package static let planeLimit = 4
+
   package let identity: Identity
   /// DRM_FORMAT_MOD_*.
   package let modifier: UInt64
@@ -54,16 +56,5 @@ package final class DMABuf: Sendable {
       if unsafe poll(&fence, 1, milliseconds) == 0 { return false }
     }
     return true
-  }
-}
-
-/// Where a plane's bytes lie in its memory, as the producer said with a picture.
-package struct PlaneLayout: Equatable, Sendable {
-  package let offset: Int
-  package let stride: Int
-
-  package init(offset: Int, stride: Int) {
-    self.offset = offset
-    self.stride = stride
   }
 }

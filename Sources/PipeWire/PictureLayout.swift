@@ -2,15 +2,11 @@ import CPipeWire
 
 /// Where a picture's pixels lie in its buffer, and what its producer said of them.
 package struct PictureLayout: Sendable {
-  package let pixel: PixelFormat
-  /// Of the first pixel, in bytes from the buffer's start.
-  package let offset: Int
-  /// From one row's first byte to the next one's.
-  package let stride: Int
-  /// The part to show, in a buffer of the agreed format's size.
+  package let format: VideoFormat
+  /// Of the whole picture; for dma-bufs those beside the pixels too.
+  package let planes: PlaneLayouts
+  /// The part to show, in pixels of the agreed format's size.
   package let crop: Rectangle
-  /// Planes beside the first one, for who reads dma-bufs; strides of 0 where there are none.
-  package let planes: InlineArray<4, PlaneLayout>
   /// In nanoseconds of CLOCK_MONOTONIC, as far as the producer is right; nil when it gave none.
   package let pts: Int64?
   /// Which picture of its producer's it is; 0 where nobody counts.
@@ -24,10 +20,10 @@ package struct PictureLayout: Sendable {
 extension PictureLayout {
   /// Of the part to show.
   package var width: Int { crop.width }
-  package var height: Int { crop.height }
 
-  /// Reads what stands beside a buffer's pixels; nil when that is no picture.
-  init?(_ buffer: UnsafePointer<spa_buffer>, byteCount: Int, format: VideoFormat) {
+  /// Reads what stands beside a buffer's pixels; nil when that is no picture. `shared` is the buffer as
+  /// it was taken hold of.
+  init?(_ buffer: UnsafePointer<spa_buffer>, in shared: SharedBuffer, format: VideoFormat) {
     let chunk = unsafe ph_read_chunk(&buffer.pointee.datas[0])
     let header: spa_meta_header? = unsafe meta(SPA_META_Header, of: buffer).map {
       unsafe ph_read_header($0)
@@ -35,15 +31,10 @@ extension PictureLayout {
     let isCorrupted =
       UInt32(bitPattern: chunk.flags) & SPA_CHUNK_FLAG_CORRUPTED != 0
       || (header?.flags ?? 0) & UInt32(SPA_META_HEADER_FLAG_CORRUPTED) != 0
-    // A stride of 0 stands for rows without a gap: GStreamer's sink gives none.
-    let rowByteCount = format.width * PixelFormat.byteCount
-    let stride = chunk.stride == 0 ? rowByteCount : Int(chunk.stride)
-    // A chunk of a dma-buf says nothing by its size, and its rows need not be rows; of other memory a
-    // size that is too small is a buffer without a picture.
-    let isDMABuf = format.modifier != nil
-    let size = isDMABuf ? byteCount - min(Int(chunk.offset), byteCount) : Int(chunk.size)
-    guard !isCorrupted, stride >= rowByteCount,
-      (format.height - 1) * stride + rowByteCount <= size, Int(chunk.offset) + size <= byteCount
+    guard !isCorrupted,
+      let planes = format.modifier == nil
+        ? unsafe Self.planes(of: buffer, first: chunk, in: shared, format: format)
+        : unsafe Self.devicePlanes(of: buffer, first: chunk, in: shared, format: format)
     else { return nil }
 
     let whole = Rectangle(x: 0, y: 0, width: format.width, height: format.height)
@@ -53,11 +44,7 @@ extension PictureLayout {
     let crop = unsafe hasCrop ? Rectangle.first(of: SPA_META_VideoCrop, in: buffer) : whole
     guard let shown = crop?.intersection(whole) else { return nil }
     self.init(
-      pixel: format.pixel,
-      offset: Int(chunk.offset) + shown.y * stride + shown.x * PixelFormat.byteCount,
-      stride: stride, crop: shown,
-      planes: unsafe Self.planes(
-        of: buffer, first: PlaneLayout(offset: Int(chunk.offset), stride: stride)),
+      format: format, planes: planes, crop: shown,
       pts: header.flatMap { $0.pts > 0 ? $0.pts : nil },
       sequence: header?.seq ?? 0,
       transform: unsafe meta(SPA_META_VideoTransform, of: buffer).map {
@@ -66,14 +53,44 @@ extension PictureLayout {
       damage: unsafe Self.damage(of: buffer, shown: shown))
   }
 
+  /// Planes in a block each, or all of them in the first one.
   private static func planes(
-    of buffer: UnsafePointer<spa_buffer>, first: PlaneLayout
-  ) -> InlineArray<4, PlaneLayout> {
-    var planes = InlineArray<4, PlaneLayout>(repeating: PlaneLayout(offset: 0, stride: 0))
-    planes[0] = first
-    for index in unsafe 1..<max(1, min(Int(buffer.pointee.n_datas), 4)) {
+    of buffer: UnsafePointer<spa_buffer>, first: spa_chunk, in shared: SharedBuffer,
+    format: VideoFormat
+  ) -> PlaneLayouts? {
+    let pixel = format.pixel
+    if shared.blockCount < pixel.planeCount {
+      return FilledBlock(first, of: shared.byteCount(ofBlock: 0))?.planes(of: format)
+    }
+    var planes = PlaneLayouts.none
+    for index in 0..<pixel.planeCount {
+      let chunk = index == 0 ? first : unsafe ph_read_chunk(&buffer.pointee.datas[index])
+      let plane = pixel.plane(index)
+      guard let block = FilledBlock(chunk, of: shared.byteCount(ofBlock: index)) else { return nil }
+      let stride = block.stride(of: plane, width: format.width)
+      let rows = plane.rows(of: 0..<format.height).count
+      guard
+        block.holds(plane, width: format.width, rows: rows, offset: block.offset, stride: stride)
+      else { return nil }
+      planes[index] = PlaneLayout(block: index, offset: block.offset, stride: stride)
+    }
+    return planes
+  }
+
+  /// A chunk of a dma-buf says nothing by its size, and its rows need not be rows.
+  private static func devicePlanes(
+    of buffer: UnsafePointer<spa_buffer>, first: spa_chunk, in shared: SharedBuffer,
+    format: VideoFormat
+  ) -> PlaneLayouts? {
+    var chunk = first
+    let byteCount = shared.byteCount(ofBlock: 0)
+    guard Int(chunk.offset) < byteCount else { return nil }
+    chunk.size = UInt32(clamping: byteCount - Int(chunk.offset))
+    guard var planes = FilledBlock(chunk, of: byteCount)?.planes(of: format) else { return nil }
+    for index in unsafe 1..<max(1, min(Int(buffer.pointee.n_datas), DMABuf.planeLimit)) {
       let chunk = unsafe ph_read_chunk(&buffer.pointee.datas[index])
-      planes[index] = PlaneLayout(offset: Int(chunk.offset), stride: Int(max(0, chunk.stride)))
+      planes[index] = PlaneLayout(
+        block: index, offset: Int(chunk.offset), stride: Int(max(0, chunk.stride)))
     }
     return planes
   }

@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 package import Posix
 import Synchronization
@@ -14,65 +13,39 @@ package enum SharedBufferError: Error, Equatable {
 }
 
 /// One buffer of pixels in shared memory, seen read-only; any thread may read it.
-///
-/// Nothing is mapped but the pages being read, while they are read: a mapping counts against the
-/// address-space limit in full, and frames would be most of it.
 package final class SharedBuffer: Sendable {
-  // Unchecked: read-only memory, and `isRevoked` guards its end.
-  @safe
-  private enum Memory: @unchecked Sendable {
-    /// A memfd, kept open by `file`, and where the buffer begins in it.
-    case file(fd: Int32, offset: Int)
-    /// Memory that libpipewire mapped; it unmaps it when the stream loses the buffer.
-    case mapped(UnsafeRawPointer)
-  }
-
-  /// How long the buffer is; no reader gets past it.
-  package let byteCount: Int
-  /// nil when the buffer is a file, or memory, of its owner's processor.
+  /// nil when the buffer is files, or memory, of its owner's processor.
   package let dmaBuf: DMABuf?
-  private let memory: Memory
-  private let file: OwnedFD?
+  /// At least one, and a plane of pixels lies in one of them whole.
+  private let blocks: [MemoryBlock]
   private let isRevoked = Mutex(false)
   private let isReturned = Atomic(false)
   private let returned: EventSource
 
-  /// Duplicates `fd`, which stays the caller's. `returned` is signalled by each lease that ends.
-  ///
-  /// A file that is too short for what is said to lie in it is refused: reading past its end would
-  /// be the process's end.
-  package init(
-    fd: Int32, offset: Int, byteCount: Int, returned: EventSource
-  ) throws(PosixError) {
-    var status = stat()
-    try Posix.check(unsafe fstat(fd, &status), "fstat")
-    guard status.st_size >= offset + byteCount else { throw PosixError("fstat", code: ENODATA) }
-    let copy = try Posix.check(fcntl(fd, F_DUPFD_CLOEXEC, 3), "F_DUPFD_CLOEXEC")
-    self.memory = .file(fd: copy, offset: offset)
-    self.file = OwnedFD(copy)
-    self.byteCount = byteCount
+  /// `returned` is signalled by each lease that ends.
+  init(_ blocks: [MemoryBlock], returned: EventSource) {
+    self.blocks = blocks
     self.returned = returned
     dmaBuf = nil
+  }
+
+  /// One block; duplicates `fd`, which stays the caller's.
+  package convenience init(
+    fd: Int32, offset: Int, byteCount: Int, returned: EventSource
+  ) throws(PosixError) {
+    self.init([try MemoryBlock(fd: fd, offset: offset, byteCount: byteCount)], returned: returned)
   }
 
   /// A buffer that a device reads; what of it lies in rows can be read here too.
   package init(_ dmaBuf: DMABuf, returned: EventSource) throws(PosixError) {
-    let end = try Posix.check(lseek(dmaBuf.fd, 0, SEEK_END), "lseek")
-    memory = .file(fd: dmaBuf.fd, offset: 0)
-    file = nil
-    byteCount = end
+    blocks = [try MemoryBlock(dmaBuf: dmaBuf.fd)]
     self.dmaBuf = dmaBuf
     self.returned = returned
   }
 
-  /// Reads memory that is mapped already, until `revoke()`.
-  init(mapped pointer: UnsafeRawPointer, byteCount: Int, returned: EventSource) {
-    self.memory = unsafe .mapped(pointer)
-    self.file = nil
-    self.byteCount = byteCount
-    self.returned = returned
-    dmaBuf = nil
-  }
+  package var blockCount: Int { blocks.count }
+
+  package func byteCount(ofBlock index: Int) -> Int { blocks[index].byteCount }
 
   /// Lends the buffer to one reader; the lease may end on any thread.
   package func lend() -> BufferLease { BufferLease(self) }
@@ -91,21 +64,19 @@ package final class SharedBuffer: Sendable {
   }
 
   fileprivate func withBytes(
-    _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) -> Void
+    _ range: Range<Int>, ofBlock index: Int, _ body: (UnsafeRawBufferPointer) -> Void
   ) throws(SharedBufferError) {
-    guard range.lowerBound >= 0, range.upperBound <= byteCount else { throw .outOfBounds }
-    switch memory {
-    case .file(let fd, let offset):
-      try unsafe mapped(fd, offset + range.lowerBound, range.count, body)
-    case .mapped(let pointer):
-      let wasRevoked = isRevoked.withLock { isRevoked in
-        if !isRevoked {
-          unsafe body(UnsafeRawBufferPointer(start: pointer + range.lowerBound, count: range.count))
-        }
-        return isRevoked
+    let block = blocks[index]
+    guard block.isOthersMapping else { return try unsafe block.withBytes(range, body) }
+    var failure: SharedBufferError? = .revoked
+    isRevoked.withLock { isRevoked in
+      guard !isRevoked else { return }
+      failure = nil
+      do throws(SharedBufferError) { try unsafe block.withBytes(range, body) } catch {
+        failure = error
       }
-      if wasRevoked { throw .revoked }
     }
+    if let failure { throw failure }
   }
 
   /// Whether so much could be mapped now; it is tried.
@@ -118,24 +89,7 @@ package final class SharedBuffer: Sendable {
   }
 
   /// The most that was mapped of such buffers at a time, but for what libpipewire maps itself.
-  package static var mappedPeakByteCount: Int { mappedPeak.load(ordering: .relaxed) }
-
-  private static let mappedPeak = Atomic(0)
-
-  private func mapped(
-    _ fd: Int32, _ offset: Int, _ count: Int, _ body: (UnsafeRawBufferPointer) -> Void
-  ) throws(SharedBufferError) {
-    let intoPage = offset % pageByteCount
-    let length = intoPage + count
-    let pages = unsafe mmap(nil, length, PROT_READ, MAP_SHARED, fd, offset - intoPage)
-    guard let pages = unsafe pages, unsafe pages != MAP_FAILED else { throw .cannotMap(errno) }
-    Self.mappedPeak.max(length, ordering: .relaxed)
-    // What a device wrote may lie in caches that the processor does not see.
-    if dmaBuf != nil { linux_dma_buf_sync(fd, 0) }
-    unsafe body(UnsafeRawBufferPointer(start: pages + intoPage, count: count))
-    if dmaBuf != nil { linux_dma_buf_sync(fd, 1) }
-    unsafe munmap(pages, length)
-  }
+  package static var mappedPeakByteCount: Int { MemoryBlock.mappedPeakByteCount }
 }
 
 /// The right to read one buffer, which goes back to its owner when the lease ends.
@@ -146,7 +100,9 @@ package struct BufferLease: ~Copyable, Sendable {
 
   deinit { buffer.giveBack() }
 
-  package var byteCount: Int { buffer.byteCount }
+  package var blockCount: Int { buffer.blockCount }
+
+  package func byteCount(ofBlock index: Int) -> Int { buffer.byteCount(ofBlock: index) }
 
   /// Its owner took the buffer away.
   package var isRevoked: Bool { buffer.isTakenAway }
@@ -154,12 +110,10 @@ package struct BufferLease: ~Copyable, Sendable {
   /// The buffer as a device reads it, if it can.
   package var dmaBuf: DMABuf? { buffer.dmaBuf }
 
-  /// Maps these bytes of the buffer for the time of the call.
+  /// Maps these bytes of a block for the time of the call.
   package borrowing func withBytes(
-    _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) -> Void
+    _ range: Range<Int>, ofBlock index: Int = 0, _ body: (UnsafeRawBufferPointer) -> Void
   ) throws(SharedBufferError) {
-    try unsafe buffer.withBytes(range, body)
+    try unsafe buffer.withBytes(range, ofBlock: index, body)
   }
 }
-
-private let pageByteCount = sysconf(Int32(_SC_PAGESIZE))

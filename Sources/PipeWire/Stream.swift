@@ -39,8 +39,8 @@ package final class Stream {
   private var buffers: [Buffer] = []
   private var format: VideoFormat?
   private var frameRate = 30
-  /// Of dma-bufs that are still asked for.
-  private var modifiers: [UInt64] = []
+  /// Dma-bufs that are still asked for.
+  private var deviceChoices: [DMABufChoice] = []
   private var carriedDamage = CarriedDamage.whole
   private var lastSequence: UInt64 = 0
   private var hasStarted = false
@@ -85,7 +85,9 @@ package final class Stream {
     to node: Connection.Node, frameRate: Int, modifiers: [UInt64] = []
   ) throws(PipeWireError) {
     self.frameRate = frameRate
-    self.modifiers = modifiers
+    deviceChoices = PixelFormat.device.flatMap { format in
+      modifiers.map { DMABufChoice(format: format, modifier: $0) }
+    }
     let properties = unsafe pw_properties_new_string("")
     for (key, value) in [
       (PW_KEY_MEDIA_TYPE, "Video"), (PW_KEY_MEDIA_CATEGORY, "Capture"),
@@ -103,12 +105,12 @@ package final class Stream {
     patience?.arm(after: Self.startPatience)
   }
 
-  /// Asks anew, without a modifier whose pictures could not be read after all, or (nil) without any;
-  /// false when it was not asked for.
-  package func dropModifier(_ modifier: UInt64?) -> Bool {
-    let kept = modifiers.filter { modifier != nil && $0 != modifier }
-    guard kept.count < modifiers.count else { return false }
-    modifiers = kept
+  /// Asks anew, without dma-bufs of a kind that could not be read after all, or (nil) without any;
+  /// false when they were not asked for.
+  package func drop(_ choice: DMABufChoice?) -> Bool {
+    let kept = deviceChoices.filter { choice != nil && $0 != choice }
+    guard kept.count < deviceChoices.count else { return false }
+    deviceChoices = kept
     let result = unsafe withFormats { params, count in
       unsafe pw_stream_update_params(raw, params, count)
     }
@@ -116,29 +118,41 @@ package final class Stream {
     return true
   }
 
-  /// The formats that are asked for, the best first.
+  /// The formats that are asked for, the best first: those in dma-bufs by themselves, since each may have
+  /// other modifiers left.
   private func withFormats(
     _ body: (UnsafeMutablePointer<UnsafePointer<spa_pod>?>, UInt32) -> Int32
   ) -> Int32 {
-    unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4096) { space in
+    unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 8192) { space in
       var builder = unsafe spa_pod_builder()
       unsafe spa_pod_builder_init(&builder, space.baseAddress, UInt32(space.count))
-      let formats = PixelFormat.allCases.map(\.spa)
-      return unsafe formats.withUnsafeBufferPointer { formats in
-        unsafe modifiers.withUnsafeBufferPointer { modifiers in
-          var wish = unsafe ph_format_wish(
-            formats: formats.baseAddress, format_count: UInt32(formats.count),
-            max_size: Self.maxSize, frame_rate: UInt32(frameRate),
-            modifiers: modifiers.baseAddress, modifier_count: UInt32(modifiers.count))
-          var params: [UnsafePointer<spa_pod>?] = unsafe []
-          if !modifiers.isEmpty { unsafe params.append(ph_build_format(&builder, &wish)) }
-          unsafe wish.modifier_count = 0
-          unsafe params.append(ph_build_format(&builder, &wish))
-          let count = unsafe UInt32(params.count)
-          return unsafe params.withUnsafeMutableBufferPointer { params in
-            unsafe body(params.baseAddress!, count)
-          }
+      var params: [UnsafePointer<spa_pod>?] = unsafe []
+      for format in PixelFormat.device {
+        let modifiers = deviceChoices.filter { $0.format == format }.map(\.modifier)
+        if !modifiers.isEmpty {
+          unsafe params.append(buildFormat(&builder, [format], modifiers))
         }
+      }
+      unsafe params.append(buildFormat(&builder, PixelFormat.allCases, []))
+      let count = unsafe UInt32(params.count)
+      return unsafe params.withUnsafeMutableBufferPointer { params in
+        unsafe body(params.baseAddress!, count)
+      }
+    }
+  }
+
+  private func buildFormat(
+    _ builder: UnsafeMutablePointer<spa_pod_builder>, _ formats: [PixelFormat],
+    _ modifiers: [UInt64]
+  ) -> UnsafePointer<spa_pod>? {
+    let formats = formats.map(\.spa)
+    return unsafe formats.withUnsafeBufferPointer { formats in
+      unsafe modifiers.withUnsafeBufferPointer { modifiers in
+        var wish = unsafe ph_format_wish(
+          formats: formats.baseAddress, format_count: UInt32(formats.count),
+          max_size: Self.maxSize, frame_rate: UInt32(frameRate),
+          modifiers: modifiers.baseAddress, modifier_count: UInt32(modifiers.count))
+        return unsafe ph_build_format(builder, &wish)
       }
     }
   }
@@ -177,13 +191,13 @@ package final class Stream {
     guard let param = unsafe param else { return }
     var info = spa_video_info_raw()
     guard unsafe spa_format_video_raw_parse(param, &info) >= 0,
-      let pixel = PixelFormat.allCases.first(where: { $0.spa == info.format.rawValue }),
+      let pixel = PixelFormat(spa: info.format.rawValue),
       info.size.width > 0, info.size.width <= Self.maxSize,
       info.size.height > 0, info.size.height <= Self.maxSize
     else { return end(.failed("the producer chose a format that was not offered")) }
     let agreed = VideoFormat(
       pixel: pixel, width: Int(info.size.width), height: Int(info.size.height),
-      modifier: unsafe ph_has_modifier(param) ? info.modifier : nil)
+      modifier: unsafe ph_has_modifier(param) ? info.modifier : nil, colour: SampleColour(info))
     format = agreed
     carriedDamage = .whole
     if buffers.isEmpty {
@@ -207,7 +221,7 @@ package final class Stream {
         var wish = ph_buffer_wish(
           count: max(Self.bufferCount, counts.lowerBound), min_count: counts.lowerBound,
           max_count: counts.upperBound,
-          data_types: types)
+          data_types: types, blocks: 0)
         return unsafe ph_build_buffers(&builder, &wish)
       }
       unsafe params += [
@@ -221,10 +235,10 @@ package final class Stream {
   }
 
   private func add(_ buffer: UnsafeMutablePointer<pw_buffer>) {
-    guard let returned, buffers.count < Self.maxBufferCount else { return }
+    guard let returned, let format, buffers.count < Self.maxBufferCount else { return }
     do throws(PosixError) {
       let shared = unsafe try SharedBuffer(
-        of: buffer.pointee.buffer, modifier: format?.modifier, returned: returned)
+        of: buffer.pointee.buffer, format: format, returned: returned)
       unsafe buffers.append(Buffer(raw: buffer, shared: shared))
       hasStarted = true
       awaitsBuffers = false
@@ -245,7 +259,7 @@ package final class Stream {
     while let buffer = unsafe pw_stream_dequeue_buffer(raw) {
       guard let index = buffers.firstIndex(where: { unsafe $0.raw == buffer }), let format,
         let layout = unsafe PictureLayout(
-          buffer.pointee.buffer, byteCount: buffers[index].shared.byteCount, format: format)
+          buffer.pointee.buffer, in: buffers[index].shared, format: format)
       else {
         // What it would have told of is not told again.
         carriedDamage = .whole

@@ -7,15 +7,11 @@ package struct PixelWeights: Equatable, Sendable {
   package let cb: (red: Int16, green: Int16, blue: Int16)
   package let cr: (red: Int16, green: Int16, blue: Int16)
 
-  /// ITU-R BT.709, section 3.
-  package static let bt709 = PixelWeights(red: 0.2126, blue: 0.0722)
+  package static let bt709 = PixelWeights(.bt709)
+  package static let bt601 = PixelWeights(.bt601)
 
-  /// ITU-R BT.601, section 2.5.1.
-  package static let bt601 = PixelWeights(red: 0.299, blue: 0.114)
-
-  /// From the weights of red and blue in the luma, which with green's make one.
-  private init(red: Double, blue: Double) {
-    let green = 1 - red - blue
+  private init(_ matrix: ColourMatrix) {
+    let (red, green, blue) = (matrix.red, matrix.green, matrix.blue)
     let luma = 219.0 / 255
     let chroma = 224.0 / 255
     y = (Self.fixed(red * luma), Self.fixed(green * luma), Self.fixed(blue * luma))
@@ -34,7 +30,12 @@ package struct PixelWeights: Equatable, Sendable {
       row[blue] = weights.blue
       return (row[0], row[1], row[2], row[3])
     }
-    return porthole_nv12_weights(y: row(y), cb: row(cb), cr: row(cr))
+    let unit: Int32 = 15
+    let yBias: Int32 = (16 << unit) + (1 << (unit - 1))
+    let chromaBias: Int32 = 4 * ((128 << unit) + (1 << (unit - 1)))
+    return porthole_nv12_weights(
+      y: row(y), cb: row(cb), cr: row(cr), y_bias: yBias, cb_bias: chromaBias,
+      cr_bias: chromaBias, unit: unit)
   }
 
   private static func fixed(_ weight: Double) -> Int16 { Int16((weight * 32768).rounded()) }

@@ -21,11 +21,14 @@ package final class ScreenProducer {
     package var rows: Int?
     /// `SPA_META_TRANSFORMATION_*`.
     package var transformation: UInt32
+    /// 0xRRGGBB of each pixel, drawn in the format that was agreed on, in the place of all that `color`,
+    /// `offset`, `stride`, `size` and `rows` say.
+    package var painted: PaintedPicture?
 
     package init(
       color: UInt32 = 0, offset: UInt32 = 0, stride: Int32? = nil, size: UInt32? = nil,
       chunkFlags: Int32 = 0, crop: Rectangle? = nil, damage: [Rectangle] = [], rows: Int? = nil,
-      transformation: UInt32 = 0
+      transformation: UInt32 = 0, painted: PaintedPicture? = nil
     ) {
       self.color = color
       self.offset = offset
@@ -36,7 +39,25 @@ package final class ScreenProducer {
       self.damage = damage
       self.rows = rows
       self.transformation = transformation
+      self.painted = painted
     }
+  }
+
+  /// What it offers, and how it lays pictures out.
+  package struct Offer: Sendable {
+    package var format = PixelFormat.bgrx
+    /// SPA's number of another format; nothing is drawn in it.
+    package var spa: UInt32?
+    package var colour = SampleColour()
+    /// Whether planes lie in a block of memory each, or one behind the other in one.
+    package var hasBlocks = false
+    /// Whether a picture says its stride, which has a gap then; else rows follow each other in words.
+    package var saysStride = true
+    package var framesPerSecond = (numerator: UInt32(30), denominator: UInt32(1))
+
+    package init() {}
+
+    fileprivate var blockCount: Int { hasBlocks ? format.planeCount : 1 }
   }
 
   /// Bytes at the end of each row that are no pixels.
@@ -55,6 +76,7 @@ package final class ScreenProducer {
   private var height: Int
   /// Of the dma-bufs that it offers; memfds stand in for them.
   private let modifiers: [UInt64]
+  package let offer: Offer
   /// Whether dma-bufs were agreed on.
   private var usesDMABufs = false
   package private(set) var isStreaming = false
@@ -65,9 +87,10 @@ package final class ScreenProducer {
   package init(
     loop: Loop, remote: consuming OwnedFD, name: String, role: String, width: Int, height: Int,
     bufferCounts: ClosedRange<Int32> = 2...16,
-    modifiers: [UInt64] = []
+    modifiers: [UInt64] = [], offer: Offer = Offer()
   ) throws {
     self.name = name
+    self.offer = offer
     self.bufferCounts = bufferCounts
     self.width = width
     self.height = height
@@ -116,6 +139,13 @@ package final class ScreenProducer {
   package func present(_ picture: Picture) -> Bool {
     guard isStreaming, let buffer = pw_stream_dequeue_buffer(stream) else { return false }
     let data = buffer.pointee.buffer.pointee.datas
+    if let painted = picture.painted {
+      lay(painted, into: data!)
+      fillMetas(of: buffer.pointee.buffer, picture)
+      pw_stream_queue_buffer(stream, buffer)
+      pw_stream_trigger_process(stream)
+      return true
+    }
     let pixels = data![0].data!
     let stride = width * 4 + Self.rowGap
     if picture.rows == nil { memset(pixels, 0xee, Int(data![0].maxsize)) }
@@ -130,6 +160,46 @@ package final class ScreenProducer {
     pw_stream_queue_buffer(stream, buffer)
     pw_stream_trigger_process(stream)
     return true
+  }
+
+  /// Planes with gaps that are no samples, and what is said of them.
+  private func lay(_ picture: PaintedPicture, into data: UnsafeMutablePointer<spa_data>) {
+    let samples = picture.planes(offer.format, offer.colour)
+    for index in 0..<offer.blockCount { memset(data[index].data, 0xee, Int(data[index].maxsize)) }
+    var offset = Self.headGap
+    for (index, plane) in samples.enumerated() {
+      let block = offer.hasBlocks ? index : 0
+      if offer.hasBlocks { offset = Self.headGap }
+      let rows = rows(ofPlane: index)
+      let stride = stride(ofPlane: index)
+      for row in 0..<plane.rows.count {
+        plane.rows[row].withUnsafeBytes {
+          _ = memcpy(data[block].data + offset + row * stride, $0.baseAddress!, $0.count)
+        }
+      }
+      offset += rows * stride
+      if index == 0 || offer.hasBlocks {
+        data[block].chunk.pointee = spa_chunk(
+          offset: UInt32(Self.headGap), size: 0,
+          stride: offer.saysStride ? Int32(stride) : 0, flags: 0)
+      }
+      data[block].chunk.pointee.size = UInt32(offset - Self.headGap)
+    }
+  }
+
+  /// As video devices have it: one stride, halved where a plane has half the width. Without one, as
+  /// GStreamer has it.
+  private func stride(ofPlane index: Int) -> Int {
+    let plane = offer.format.plane(index)
+    let words = { (count: Int) in (count + 3) & ~3 }
+    if !offer.saysStride { return words(plane.byteCount(ofPixels: (width + 1) & ~1)) }
+    let first = words(offer.format.plane(0).byteCount(ofPixels: width)) + Self.rowGap
+    return plane.across == 1 && plane.byteCount == 1 ? first / 2 : first
+  }
+
+  private func rows(ofPlane index: Int) -> Int {
+    let rows = offer.format.plane(index).rows(of: 0..<height).count
+    return offer.saysStride || index > 0 || offer.format.planeCount == 1 ? rows : (rows + 1) & ~1
   }
 
   private func fillMetas(of buffer: UnsafeMutablePointer<spa_buffer>, _ picture: Picture) {
@@ -162,9 +232,11 @@ package final class ScreenProducer {
       var builder = spa_pod_builder()
       spa_pod_builder_init(&builder, space.baseAddress, UInt32(space.count))
       var info = spa_video_info_raw()
-      info.format = SPA_VIDEO_FORMAT_BGRx
+      info.format = spa_video_format(rawValue: offer.spa ?? offer.format.spa)
       info.size = spa_rectangle(width: UInt32(width), height: UInt32(height))
-      info.framerate = spa_fraction(num: 30, denom: 1)
+      info.framerate = spa_fraction(
+        num: offer.framesPerSecond.numerator, denom: offer.framesPerSecond.denominator)
+      offer.colour.say(in: &info)
       var formats: [UnsafePointer<spa_pod>?] = modifiers.map { modifier in
         var device = info
         device.modifier = modifier
@@ -189,7 +261,8 @@ package final class ScreenProducer {
       var wish = ph_buffer_wish(
         count: max(8, bufferCounts.lowerBound), min_count: bufferCounts.lowerBound,
         max_count: bufferCounts.upperBound,
-        data_types: 1 << Int32((usesDMABufs ? SPA_DATA_DmaBuf : SPA_DATA_MemFd).rawValue))
+        data_types: 1 << Int32((usesDMABufs ? SPA_DATA_DmaBuf : SPA_DATA_MemFd).rawValue),
+        blocks: Int32(offer.blockCount))
       let region = Int32(MemoryLayout<spa_meta_region>.size)
       let header = Int32(MemoryLayout<spa_meta_header>.size)
       let transform = Int32(MemoryLayout<spa_meta_videotransform>.size)
@@ -215,24 +288,29 @@ package final class ScreenProducer {
   }
 
   private func add(_ buffer: UnsafeMutablePointer<pw_buffer>) {
-    let byteCount = Self.headGap + (width * 4 + Self.rowGap) * height
-    let fd = memfd_create("screen", UInt32(MFD_CLOEXEC))
-    ftruncate(fd, byteCount)
-    let data = buffer.pointee.buffer.pointee.datas!
-    data[0].type = (usesDMABufs ? SPA_DATA_DmaBuf : SPA_DATA_MemFd).rawValue
-    data[0].flags = UInt32(SPA_DATA_FLAG_READWRITE)
-    data[0].fd = Int64(fd)
-    data[0].mapoffset = 0
-    data[0].maxsize = UInt32(byteCount)
+    // More than any format needs.
+    let byteCount = Self.headGap + ((width + 8) * 4 + Self.rowGap) * (height + 2)
+    for index in 0..<Int(buffer.pointee.buffer.pointee.n_datas) {
+      let fd = memfd_create("screen", UInt32(MFD_CLOEXEC))
+      ftruncate(fd, byteCount)
+      let data = buffer.pointee.buffer.pointee.datas! + index
+      data.pointee.type = (usesDMABufs ? SPA_DATA_DmaBuf : SPA_DATA_MemFd).rawValue
+      data.pointee.flags = UInt32(SPA_DATA_FLAG_READWRITE)
+      data.pointee.fd = Int64(fd)
+      data.pointee.mapoffset = 0
+      data.pointee.maxsize = UInt32(byteCount)
+      data.pointee.data = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+    }
     bufferCount += 1
-    data[0].data = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
   }
 
   private func remove(_ buffer: UnsafeMutablePointer<pw_buffer>) {
-    let data = buffer.pointee.buffer.pointee.datas![0]
     bufferCount -= 1
-    munmap(data.data, Int(data.maxsize))
-    close(Int32(data.fd))
+    for index in 0..<Int(buffer.pointee.buffer.pointee.n_datas) {
+      let data = buffer.pointee.buffer.pointee.datas![index]
+      munmap(data.data, Int(data.maxsize))
+      close(Int32(data.fd))
+    }
   }
 
   private static var events: pw_stream_events {

@@ -4,3 +4,4 @@
 #include "encode_kernels.h"
 #include "geometry.h"
 #include "process.h"
+#include "unpack.h"

@@ -3,16 +3,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// What each of the four bytes of a pixel gives to Y, Cb and Cr, in units of 2^-15, the weight of
-// the unused byte being 0. The sum of the magnitudes of one row is at most 32767.
+// What each of the four bytes of a pixel gives to Y, Cb and Cr, in units of 2^-unit, the weight of
+// the unused byte being 0. `unit` is 14 or 15, and the biases, in the same units (those of chroma four
+// times as large, for it is made of four pixels), hold the half that makes cutting off a rounding.
 struct porthole_nv12_weights {
   int16_t y[4];
   int16_t cb[4];
   int16_t cr[4];
+  int32_t y_bias, cb_bias, cr_bias;
+  int32_t unit;
 };
 
-// Converts rows of four-byte pixels to NV12 of limited range: luma from 16, chroma around 128, each
-// value rounded to the nearest. A chroma sample is made from the mean of 2x2 pixels.
+// Converts rows of four-byte pixels to NV12, each value rounded to the nearest. A chroma sample is made
+// from the mean of 2x2 pixels.
 //
 // `width` x `rows` pixels are read, rows `stride` bytes apart. An odd last row or column is taken
 // twice. `coded_width` luma samples a row are written, even and at least `width`: what lies right

@@ -7,43 +7,68 @@ import Pixels
 /// the source has two or three of them.
 struct Frame: ~Copyable, Sendable {
   let format: PixelFormat
-  let width: Int
-  let height: Int
+  /// What its Y, Cb and Cr are, where it has them.
+  let colour: FrameColour
   /// What shows it upright.
   let orientation: Orientation
-  /// From one row's first byte to the next one's.
-  let stride: Int
   /// When the source made it, in nanoseconds of CLOCK_MONOTONIC.
   let pts: Int64
   /// What may have changed since the last frame taken from the slot; nil says anything may have.
   var damage: Rectangle?
   /// nil when only the processor can read it.
   let dmaBuf: DMABufPicture?
+  /// The part of the buffer's picture that it shows.
+  private let crop: Rectangle
   private let lease: BufferLease
-  private let offset: Int
+  private let planes: PlaneLayouts
 
-  /// `offset` is the first pixel's, in bytes from the buffer's start; nil when the rows do not fit
-  /// into the buffer, which then goes back at once.
+  /// `planes` are those of the whole picture, of which `crop` is shown; nil when the shown rows do not lie
+  /// in the buffer, which then goes back at once. Frames that only a device reads are not looked at so.
   init?(
-    lease: consuming BufferLease, offset: Int, format: PixelFormat, width: Int, height: Int,
-    stride: Int, pts: Int64, orientation: Orientation = .upright, damage: Rectangle? = nil,
-    dmaBuf: DMABufPicture? = nil
+    lease: consuming BufferLease, format: PixelFormat, planes: PlaneLayouts, crop: Rectangle,
+    colour: FrameColour = .standard, pts: Int64, orientation: Orientation = .upright,
+    damage: Rectangle? = nil, dmaBuf: DMABufPicture? = nil
   ) {
-    let rowByteCount = width * PixelFormat.byteCount
-    guard width > 0, height > 0, stride >= rowByteCount, offset >= 0,
-      offset + (height - 1) * stride + rowByteCount <= lease.byteCount
-    else { return nil }
+    guard crop.width > 0, crop.height > 0, crop.x >= 0, crop.y >= 0 else { return nil }
+    for index in 0..<format.planeCount {
+      let layout = planes[index]
+      let bytes = format.plane(index).range(
+        of: crop.y..<crop.y + crop.height, from: crop.x, count: crop.width, in: layout)
+      guard layout.block < lease.blockCount,
+        layout.stride >= format.plane(index).byteCount(ofPixels: crop.width, from: crop.x),
+        bytes.lowerBound >= 0, bytes.upperBound <= lease.byteCount(ofBlock: layout.block)
+      else { return nil }
+    }
     self.lease = lease
-    self.offset = offset
     self.format = format
-    self.width = width
-    self.height = height
-    self.stride = stride
+    self.planes = planes
+    self.crop = crop
+    self.colour = colour
     self.pts = pts
     self.orientation = orientation
     self.damage = damage
     self.dmaBuf = dmaBuf
   }
+
+  /// A picture of one plane, the first of whose pixels stands `offset` bytes from its buffer's start.
+  init?(
+    lease: consuming BufferLease, offset: Int, format: PixelFormat, width: Int, height: Int,
+    stride: Int, pts: Int64, orientation: Orientation = .upright, damage: Rectangle? = nil,
+    dmaBuf: DMABufPicture? = nil
+  ) {
+    var planes = PlaneLayouts.none
+    planes[0] = PlaneLayout(offset: offset, stride: stride)
+    self.init(
+      lease: lease, format: format, planes: planes,
+      crop: Rectangle(x: 0, y: 0, width: width, height: height), pts: pts,
+      orientation: orientation, damage: damage, dmaBuf: dmaBuf)
+  }
+
+  var width: Int { crop.width }
+  var height: Int { crop.height }
+
+  /// From one row's first byte to the next one's.
+  func stride(ofPlane index: Int = 0) -> Int { planes[index].stride }
 
   /// Its source has taken the buffer away, and may use its memory for something else.
   var isRevoked: Bool { lease.isRevoked }
@@ -51,14 +76,46 @@ struct Frame: ~Copyable, Sendable {
   /// What pictures of it depend on.
   var shape: FrameShape { FrameShape(width: width, height: height, orientation: orientation) }
 
-  /// Maps these rows for the time of the call. The first byte is that of the first row's first
-  /// pixel; the last row ends with its last pixel, without the rest of its stride.
+  /// Whether its first column is the second pixel of a sample that two share.
+  var beginsInSample: Bool { format.isYCbCr && crop.x & 1 == 1 }
+
+  /// In which of a plane's rows each of these rows is, counted from the first one's.
+  func lines(of rows: Range<Int>, inPlane index: Int) -> FrameLines {
+    FrameLines(top: crop.y + rows.lowerBound, down: format.plane(index).down)
+  }
+
+  /// Maps a plane's samples for these rows for the time of the call. The first byte is that of the first
+  /// row's first sample; the last row ends with its last sample, without the rest of its stride.
   borrowing func withRows(
-    _ rows: Range<Int>, _ body: (UnsafeRawBufferPointer) -> Void
+    _ rows: Range<Int>, ofPlane index: Int = 0, _ body: (UnsafeRawBufferPointer) -> Void
   ) throws(SharedBufferError) {
     precondition(rows.lowerBound >= 0 && rows.upperBound <= height && !rows.isEmpty)
-    let first = offset + rows.lowerBound * stride
-    let last = offset + (rows.upperBound - 1) * stride + width * PixelFormat.byteCount
-    try unsafe lease.withBytes(first..<last, body)
+    let layout = planes[index]
+    let bytes = format.plane(index).range(
+      of: crop.y + rows.lowerBound..<crop.y + rows.upperBound, from: crop.x, count: crop.width,
+      in: layout)
+    try unsafe lease.withBytes(bytes, ofBlock: layout.block, body)
+  }
+}
+
+/// Which row of a plane holds a row of pixels, both counted from the first that is looked at.
+struct FrameLines: Sendable {
+  fileprivate let top: Int
+  fileprivate let down: Int
+
+  subscript(row: Int) -> Int { (top + row) >> down - top >> down }
+}
+
+extension PixelFormat.Plane {
+  /// The bytes of a block that hold these rows, `count` pixels of each from pixel `first` on.
+  fileprivate func range(
+    of rows: Range<Int>, from first: Int, count: Int, in layout: PlaneLayout
+  ) -> Range<Int> {
+    let own = self.rows(of: rows)
+    let left = layout.offset + first >> across * byteCount
+    let start = left + own.lowerBound * layout.stride
+    let end =
+      left + (own.upperBound - 1) * layout.stride + byteCount(ofPixels: count, from: first)
+    return min(start, end)..<max(start, end)
   }
 }

@@ -92,9 +92,11 @@ final class PipeWireSource: ScreenSource {
     connection = nil
   }
 
-  func dropModifier(_ modifier: UInt64?) {
-    guard stream?.dropModifier(modifier) == true else { return }
-    let which = modifier.map { "of modifier 0x" + String($0, radix: 16) } ?? "in dma-bufs"
+  func drop(_ choice: DMABufChoice?) {
+    guard stream?.drop(choice) == true else { return }
+    let which =
+      choice.map { "of \($0.format) with modifier 0x" + String($0.modifier, radix: 16) }
+      ?? "in dma-bufs"
     Log.note("the driver cannot read frames \(which): asking for others")
   }
 
@@ -156,19 +158,18 @@ extension PipeWireSource: StreamObserver {
           ? "the screen's pictures are upright again"
           : "the screen's pictures come turned (SPA transform \(transform))")
     }
-    let dmaBuf = lease.dmaBuf.flatMap { buffer in
-      format.map { format in
-        DMABufPicture(
-          buffer: buffer, format: layout.pixel, width: format.width, height: format.height,
-          planes: layout.planes, crop: layout.crop)
-      }
+    let format = layout.format
+    let dmaBuf = lease.dmaBuf.map { buffer in
+      DMABufPicture(
+        buffer: buffer, format: format.pixel, width: format.width, height: format.height,
+        planes: layout.planes, crop: layout.crop)
     }
     guard
       let frame = Frame(
-        lease: lease, offset: layout.offset, format: layout.pixel, width: layout.width,
-        height: layout.height, stride: layout.stride, pts: pts(of: layout),
-        orientation: Orientation(undoing: layout.transform), damage: layout.damage,
-        dmaBuf: dmaBuf)
+        lease: lease, format: format.pixel, planes: layout.planes, crop: layout.crop,
+        colour: FrameColour(of: format, isVideoDevice: node?.isVideoDevice == true),
+        pts: pts(of: layout), orientation: Orientation(undoing: layout.transform),
+        damage: layout.damage, dmaBuf: dmaBuf)
     else {
       settled.rejected += 1
       return
@@ -182,8 +183,8 @@ extension PipeWireSource: StreamObserver {
     case .neverStarted:
       self.end(
         .unavailable,
-        "PipeWire started no stream from the node: it has no picture in 32-bit RGB, or no session "
-          + "manager (wireplumber) is running")
+        "PipeWire started no stream from the node: it has no picture in RGB, NV12, I420 or YUY2, or "
+          + "no session manager (wireplumber) is running")
     case .noBuffers: endWithoutBuffers()
     case .unlinked:
       // A node that went is announced after the stream's own end.
@@ -198,7 +199,7 @@ extension PipeWireSource: StreamObserver {
 
   /// What a producer cannot share, libpipewire maps whole, and says nothing when there is no room.
   private func endWithoutBuffers() {
-    let byteCount = format.map { $0.width * $0.height * PixelFormat.byteCount } ?? 0
+    let byteCount = format.map { $0.width * $0.height * PixelFormat.Plane.pixels.byteCount } ?? 0
     if SharedBuffer.canMap(2 * byteCount) {
       end(.unavailable, "PipeWire gave no buffers for the node's pictures")
     } else {

@@ -13,9 +13,9 @@ protocol ScreenSource: AnyObject {
   /// Begins; what goes wrong, now or later, comes as `.ended`.
   func start()
 
-  /// Asks for frames without this modifier of dma-bufs, which the encoder could not import after all; nil
+  /// Asks for frames without this kind of dma-bufs, which the encoder could not import after all; nil
   /// stands for all of them.
-  func dropModifier(_ modifier: UInt64?)
+  func drop(_ choice: DMABufChoice?)
 
   /// Gives up everything it holds, in the order its makers need; no event comes after it.
   func stop()
@@ -23,7 +23,7 @@ protocol ScreenSource: AnyObject {
 
 extension ScreenSource {
   /// A source of its own frames has none.
-  func dropModifier(_ modifier: UInt64?) {}
+  func drop(_ choice: DMABufChoice?) {}
 }
 
 /// What became of a source's pictures.

@@ -83,7 +83,7 @@ final class TestPatternSource: ScreenSource {
     buffer.isLent = true
     if let frame = Frame(
       lease: buffer.shared.lend(), offset: 0, format: .bgrx, width: pattern.width,
-      height: pattern.height, stride: pattern.width * PixelFormat.byteCount,
+      height: pattern.height, stride: pattern.width * PixelFormat.Plane.pixels.byteCount,
       pts: MonotonicClock.now())
     {
       slot.put(frame)
@@ -101,7 +101,7 @@ private final class PatternBuffer {
   private var hasGround = false
 
   init(for pattern: TestPattern, returned: EventSource) throws(PosixError) {
-    stride = pattern.width * PixelFormat.byteCount
+    stride = pattern.width * PixelFormat.Plane.pixels.byteCount
     let byteCount = stride * pattern.height
     file = OwnedFD(
       try check(unsafe memfd_create("porthole-pattern", UInt32(MFD_CLOEXEC)), "memfd_create"))

@@ -16,6 +16,13 @@ enum Colour: String, CaseIterable, Sendable {
     }
   }
 
+  var matrix: ColourMatrix {
+    switch self {
+    case .bt709: .bt709
+    case .bt601: .bt601
+    }
+  }
+
   var weights: PixelWeights {
     switch self {
     case .bt709: .bt709
@@ -24,20 +31,25 @@ enum Colour: String, CaseIterable, Sendable {
   }
 }
 
-/// A colour's weights for both orders of a pixel's bytes, made once: a frame allocates nothing.
-struct ColourWeights {
-  private let blueFirst: porthole_nv12_weights
-  private let redFirst: porthole_nv12_weights
+/// A frame's weights, made anew only where they change: a frame allocates nothing.
+struct FrameWeights {
+  private let target: Colour
+  private var source: (format: PixelFormat, colour: FrameColour)?
+  private(set) var bytes = porthole_nv12_weights()
 
-  init(_ colour: Colour) {
-    blueFirst = colour.weights.bytes(red: 2, green: 1, blue: 0)
-    redFirst = colour.weights.bytes(red: 0, green: 1, blue: 2)
-  }
+  init(to target: Colour) { self.target = target }
 
-  func bytes(of format: PixelFormat) -> porthole_nv12_weights {
-    switch format {
-    case .bgrx, .bgra: blueFirst
-    case .rgbx, .rgba: redFirst
+  /// Of frames in this format, once their pixels have four bytes.
+  mutating func take(_ format: PixelFormat, _ colour: FrameColour) {
+    if let source, source == (format, colour) { return }
+    source = (format, colour)
+    if format.isYCbCr {
+      bytes = SampleWeights.bytes(
+        from: colour.matrix, isFullRange: colour.isFullRange, to: target.matrix)
+    } else {
+      // What is no bytes yet is unpacked as blue, green and red.
+      let (red, green, blue) = format.byteOrder ?? (2, 1, 0)
+      bytes = target.weights.bytes(red: red, green: green, blue: blue)
     }
   }
 }

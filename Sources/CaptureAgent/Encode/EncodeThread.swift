@@ -1,3 +1,4 @@
+import PipeWire
 import Posix
 import Report
 import Wire
@@ -28,7 +29,7 @@ final class EncodeThread: @unchecked Sendable {
   private let orders: EncoderOrders
   private let counts: EncodeCounts
   private let onFailure: @Sendable (Failure) -> Void
-  private let onImportFailure: @Sendable (UInt64?) -> Void
+  private let onImportFailure: @Sendable (DMABufChoice?) -> Void
 
   private var encoder: VAAPIEncoder?
   private var shape = FrameShape(width: 0, height: 0)
@@ -45,13 +46,13 @@ final class EncodeThread: @unchecked Sendable {
   private var pauseEnd: Int64 = 0
   private var failureReport = RepeatedError("a picture is lost")
 
-  /// The configuration's size is overruled by the frames'. `onImportFailure` is told of a modifier of
+  /// The configuration's size is overruled by the frames'. `onImportFailure` is told of a kind of
   /// dma-bufs that the driver cannot read after all; nil stands for all of them.
   init(
     configuration: EncoderConfiguration, source: StreamDescription.Source, frames: FrameSlot,
     packets: PacketSlot, orders: EncoderOrders, counts: EncodeCounts,
     onFailure: @escaping @Sendable (Failure) -> Void,
-    onImportFailure: @escaping @Sendable (UInt64?) -> Void
+    onImportFailure: @escaping @Sendable (DMABufChoice?) -> Void
   ) {
     self.configuration = configuration
     self.source = source
@@ -227,13 +228,13 @@ final class EncodeThread: @unchecked Sendable {
     switch error {
     case .unavailable(let text): throw Failure(code: .unavailable, text: text)
     case .memory(let text): throw Failure(code: .memoryLimit, text: text)
-    case .importing(let modifier, _):
+    case .importing(let choice, _):
       // Frames that can be read follow: this is no device that fails. If the picture is loaded, it goes
       // out as a keyframe.
       orders.keyframes.request()
       counts.change { $0.failed += 1 }
       if let line = failureReport.record("\(error)") { Log.note(line) }
-      return onImportFailure(modifier)
+      return onImportFailure(choice)
     case .driver, .frame: break
     }
     failures += 1

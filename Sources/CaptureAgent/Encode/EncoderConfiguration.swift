@@ -13,6 +13,8 @@ struct EncoderConfiguration: Equatable, Sendable {
   var profile: Profile?
   var colour = Colour.bt709
   var display = DisplayChoice.auto
+  /// Whether frames may come in formats that are unpacked before they are converted.
+  var takesAnyFormat = false
   /// The folder of the software driver's module: the executable's own.
   var driverFolder: String
   /// What pictures are made like, whatever the frames are.
@@ -75,6 +77,7 @@ extension EncoderConfiguration {
       width: size.width, height: size.height, framesPerSecond: options.framesPerSecond,
       bitsPerSecond: options.bitsPerSecond, profile: options.profile, colour: options.colour,
       display: options.display, driverFolder: Executable.folder, wish: options.wish)
+    if case .node = options.source { takesAnyFormat = true }
   }
 }
 

@@ -83,7 +83,7 @@ final class EncoderInput {
     guard picture.buffer.waitUntilWritten(milliseconds: Self.longestWait) else {
       return .frame("the frame was not drawn in time")
     }
-    var modifier: UInt64?
+    var choice: DMABufChoice?
     let importer: FrameImporter
     do throws(VAError) {
       importer =
@@ -91,10 +91,10 @@ final class EncoderInput {
           try FrameImporter(on: device.display, configuration: configuration)
         }
       self.importer = importer
-      modifier = picture.buffer.modifier
+      choice = DMABufChoice(format: picture.format, modifier: picture.buffer.modifier)
       try importer.take(picture)
     } catch {
-      return .importing(modifier: modifier, device.display.explained(error))
+      return .importing(choice, device.display.explained(error))
     }
     do throws(VAError) {
       try importer.convert(picture, into: pictures.input)

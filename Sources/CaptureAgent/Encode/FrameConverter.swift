@@ -9,7 +9,8 @@ final class FrameConverter {
   let geometry: PictureGeometry
   private let codedWidth: Int
   private let codedHeight: Int
-  private let weights: ColourWeights
+  private var weights: FrameWeights
+  private let rows = FrameRows()
   private let scaler: FrameScaler?
   /// Turned pixels on their way; empty where none are turned.
   private var tile: [UInt32]
@@ -23,11 +24,12 @@ final class FrameConverter {
     geometry = configuration.geometry
     codedWidth = configuration.codedWidth
     codedHeight = configuration.codedHeight
-    weights = ColourWeights(configuration.colour)
+    weights = FrameWeights(to: configuration.colour)
     scaler =
       geometry.isScaled
       ? FrameScaler(
-        geometry: geometry, stripeRows: Self.stripeRows(width: geometry.frame.width)) : nil
+        geometry: geometry, stripeRows: Self.stripeRows(width: geometry.frame.width), pixels: rows)
+      : nil
     let isTurned = geometry.orientation != .upright
     tile = [UInt32](repeating: 0, count: isTurned ? Self.tileSide * Self.tileSide : 0)
   }
@@ -36,7 +38,7 @@ final class FrameConverter {
   static func stripeByteCount(width: Int) -> Int { stripeRows(width: width) * width * 4 }
 
   private static func stripeRows(width: Int) -> Int {
-    max(2, stripeLimit / (width * PixelFormat.byteCount) & ~1)
+    max(2, stripeLimit / (width * PixelFormat.Plane.pixels.byteCount) & ~1)
   }
 
   /// Converts what `damage` covers, or everything, and fills up to the coded size by repeating the
@@ -46,15 +48,15 @@ final class FrameConverter {
   ) throws(SharedBufferError) -> Int {
     let region = damage.map(geometry.place) ?? geometry.content
     guard region.width > 0, region.height > 0 else { return 0 }
+    weights.take(frame.format, frame.colour)
     if damage == nil, geometry.hasBars { blacken(image) }
     let lines = Lines(region: region, geometry: geometry)
     let step = scaler?.bandRows ?? Self.stripeRows(width: frame.width)
     for first in stride(from: lines.along.lowerBound, to: lines.along.upperBound, by: step) {
       let along = first..<min(first + step, lines.along.upperBound)
       let rows = lines.rows(at: along)
-      let format = frame.format
       try unsafe withRows(rows, of: frame) { pixels, stride in
-        let band = unsafe Band(pixels: pixels, stride: stride, rows: rows, format: format)
+        let band = unsafe Band(pixels: pixels, stride: stride, rows: rows)
         unsafe write(band, along: along, lines, into: image)
       }
     }
@@ -67,28 +69,23 @@ final class FrameConverter {
     let pixels: UnsafePointer<UInt8>
     let stride: Int
     let rows: Range<Int>
-    let format: PixelFormat
   }
 
   private func withRows(
     _ rows: Range<Int>, of frame: borrowing Frame, _ body: (UnsafePointer<UInt8>, Int) -> Void
   ) throws(SharedBufferError) {
     if let scaler { return try unsafe scaler.withBand(rows, of: frame, body) }
-    let stride = frame.stride
-    try unsafe frame.withRows(rows) { pixels in
-      guard let start = pixels.baseAddress else { return }
-      unsafe body(start.assumingMemoryBound(to: UInt8.self), stride)
-    }
+    try unsafe self.rows.withPixels(rows, of: frame, body)
   }
 
   private func write(
     _ band: Band, along: Range<Int>, _ lines: Lines, into image: borrowing MappedImage
   ) {
     guard geometry.orientation != .upright else {
-      let start = unsafe band.pixels + lines.across.lowerBound * PixelFormat.byteCount
+      let start = unsafe band.pixels + lines.across.lowerBound * PixelFormat.Plane.pixels.byteCount
       return unsafe convert(
-        start, stride: band.stride, of: band.format,
-        to: lines.place(along: along, across: lines.across), into: image)
+        start, stride: band.stride, to: lines.place(along: along, across: lines.across), into: image
+      )
     }
     let side = Self.tileSide
     for first in stride(from: along.lowerBound, to: along.upperBound, by: side) {
@@ -103,8 +100,8 @@ final class FrameConverter {
         unsafe tile.withUnsafeBytes { tile in
           guard let start = tile.baseAddress else { return }
           unsafe convert(
-            start.assumingMemoryBound(to: UInt8.self), stride: place.width * PixelFormat.byteCount,
-            of: band.format, to: place, into: image)
+            start.assumingMemoryBound(to: UInt8.self),
+            stride: place.width * PixelFormat.Plane.pixels.byteCount, to: place, into: image)
         }
       }
     }
@@ -112,12 +109,12 @@ final class FrameConverter {
 
   /// Converts pixels that stand as the picture wants them.
   private func convert(
-    _ pixels: UnsafePointer<UInt8>, stride: Int, of format: PixelFormat, to place: Rectangle,
+    _ pixels: UnsafePointer<UInt8>, stride: Int, to place: Rectangle,
     into image: borrowing MappedImage
   ) {
     let luma = unsafe image.luma + (place.y * image.lumaStride + place.x)
     let chroma = unsafe image.chroma + (place.y / 2 * image.chromaStride + place.x)
-    unsafe withUnsafePointer(to: weights.bytes(of: format)) { weights in
+    unsafe withUnsafePointer(to: weights.bytes) { weights in
       unsafe porthole_nv12_from_pixels(
         weights, pixels, stride, place.width, place.height, codedWidth(of: place), luma,
         image.lumaStride, chroma, image.chromaStride)
@@ -193,8 +190,12 @@ private struct Lines {
     let row = orientation.reversesRows ? height - 1 - along : along
     let column = orientation.reversesColumns ? width - 1 - across : across
     let rowStep = orientation.reversesRows ? -stride : stride
-    let columnStep = orientation.reversesColumns ? -PixelFormat.byteCount : PixelFormat.byteCount
+    let columnStep =
+      orientation.reversesColumns
+      ? -PixelFormat.Plane.pixels.byteCount : PixelFormat.Plane.pixels.byteCount
     let (right, down) = orientation.isTransposed ? (rowStep, columnStep) : (columnStep, rowStep)
-    return ((row - rows.lowerBound) * stride + column * PixelFormat.byteCount, right, down)
+    return (
+      (row - rows.lowerBound) * stride + column * PixelFormat.Plane.pixels.byteCount, right, down
+    )
   }
 }

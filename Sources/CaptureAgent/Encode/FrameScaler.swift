@@ -6,6 +6,7 @@ import Pixels
 final class FrameScaler {
   /// Rows of the scaled picture that are made at a time, an even number.
   let bandRows: Int
+  private let pixels: FrameRows
   private let width: Int
   private let columns: ResampleTaps
   private let rows: ResampleTaps
@@ -15,15 +16,16 @@ final class FrameScaler {
   /// The most rows that a band has.
   private static let mostRows = 32
 
-  /// `stripeRows` of the frame may be mapped at a time, at least.
-  init(geometry: PictureGeometry, stripeRows: Int) {
+  /// `stripeRows` of the frame may be mapped at a time, at least; they are read by `pixels`.
+  init(geometry: PictureGeometry, stripeRows: Int, pixels: FrameRows) {
+    self.pixels = pixels
     let (width, height) = geometry.scaled
     self.width = width
     columns = ResampleTaps(from: geometry.frame.width, to: width)
     rows = ResampleTaps(from: geometry.frame.height, to: height)
     let fitting = (stripeRows - rows.count) * height / geometry.frame.height
     bandRows = max(2, min(fitting, Self.mostRows) & ~1)
-    sums = [UInt16](repeating: 0, count: geometry.frame.width * PixelFormat.byteCount)
+    sums = [UInt16](repeating: 0, count: geometry.frame.width * PixelFormat.Plane.pixels.byteCount)
     band = [UInt32](repeating: 0, count: width * bandRows)
   }
 
@@ -39,19 +41,18 @@ final class FrameScaler {
     _ range: Range<Int>, of frame: borrowing Frame, _ body: (UnsafePointer<UInt8>, Int) -> Void
   ) throws(SharedBufferError) {
     let sources = rows.sources(of: range)
-    let stride = frame.stride
-    try unsafe frame.withRows(sources) { pixels in
-      guard let start = pixels.baseAddress else { return }
+    try unsafe pixels.withPixels(sources, of: frame) { start, stride in
       for row in range {
         let first = Int(rows.first[row]) - sources.lowerBound
         unsafe scale(
-          row, from: (start + first * stride).assumingMemoryBound(to: UInt8.self), stride: stride,
+          row, from: start + first * stride, stride: stride,
           into: (row - range.lowerBound) * width)
       }
     }
     unsafe band.withUnsafeBytes { band in
       guard let start = band.baseAddress else { return }
-      unsafe body(start.assumingMemoryBound(to: UInt8.self), width * PixelFormat.byteCount)
+      unsafe body(
+        start.assumingMemoryBound(to: UInt8.self), width * PixelFormat.Plane.pixels.byteCount)
     }
   }
 

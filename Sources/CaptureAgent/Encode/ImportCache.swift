@@ -53,7 +53,7 @@ final class ImportCache {
     }
     if entries.count == Self.capacity { entries.removeFirst() }
     let entry = Entry(
-      key: key, surface: try ImportedSurface(on: display, picture.layout), owner: picture.buffer)
+      key: key, surface: try ImportedSurface(on: display, picture.layout()), owner: picture.buffer)
     importCount += 1
     entries.append(entry)
     return try body(entry.surface)
@@ -62,14 +62,16 @@ final class ImportCache {
 
 extension DMABufPicture {
   /// In the driver's words.
-  fileprivate var layout: DMABufLayout {
-    let format: RGBFormat =
+  fileprivate func layout() throws(VAError) -> DMABufLayout {
+    let format: RGBFormat? =
       switch self.format {
       case .bgrx: .bgrx
       case .bgra: .bgra
       case .rgbx: .rgbx
       case .rgba: .rgba
+      default: nil
       }
+    guard let format else { throw .unavailable("\(self.format) is imported from no dma-buf") }
     let all = (0..<4).compactMap { index in
       planes[index].stride > 0
         ? buffer.fd(ofPlane: index).map {

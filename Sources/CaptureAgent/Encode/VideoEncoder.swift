@@ -1,3 +1,5 @@
+import PipeWire
+
 /// Turns frames into access units, one in and one out. One thread at a time.
 protocol VideoEncoder: AnyObject {
   /// What viewers must know before the first access unit; it changes only with `reconfigure` and,
@@ -46,9 +48,9 @@ enum EncoderError: Error, CustomStringConvertible {
   case driver(String)
   /// The frame's buffer could not be read; the picture is lost.
   case frame(String)
-  /// The driver cannot read dma-bufs of this modifier after all, or (nil) cannot make pictures of any as
-  /// they are wanted.
-  case importing(modifier: UInt64?, String)
+  /// The driver cannot read dma-bufs of this kind after all, or (nil) cannot make pictures of any as they
+  /// are wanted.
+  case importing(DMABufChoice?, String)
   /// There is no memory for it.
   case memory(String)
 

@@ -47,6 +47,9 @@ struct MemoryBudget: Equatable, Sendable {
     if let configuration {
       let geometry = configuration.geometry
       add("stripe of a frame", bytes: FrameConverter.stripeByteCount(width: geometry.frame.width))
+      if configuration.takesAnyFormat {
+        add("unpacked rows", bytes: FrameRows.byteCount(width: geometry.frame.width), isData: true)
+      }
       if geometry.isScaled {
         add("scaled rows", bytes: FrameScaler.byteCount(geometry: geometry), isData: true)
       }

@@ -77,7 +77,7 @@ final class PortalSource: ScreenSource {
     portal = nil
   }
 
-  func dropModifier(_ modifier: UInt64?) { stream?.dropModifier(modifier) }
+  func drop(_ choice: DMABufChoice?) { stream?.drop(choice) }
 
   private func capture(_ grant: consuming ScreenCastPortal.Grant) {
     let node = grant.node

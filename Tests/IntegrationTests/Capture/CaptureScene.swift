@@ -59,6 +59,8 @@ final class CaptureScene {
 
   func stop() { source?.stop() }
 
+  func takeKept() -> Frame? { kept.take() }
+
   var counts: FrameCounts { source?.counts ?? FrameCounts() }
 
   var isAlive: Bool { source?.isAlive ?? false }
@@ -100,7 +102,7 @@ final class CaptureScene {
 
   private func look(_ frame: consuming Frame) {
     var column: [UInt32] = []
-    let stride = frame.stride
+    let stride = frame.stride()
     // Reads of an odd number of rows, so that stripes begin anywhere in a page.
     for first in Swift.stride(from: 0, to: frame.height, by: 7) {
       let rows = first..<min(first + 7, frame.height)

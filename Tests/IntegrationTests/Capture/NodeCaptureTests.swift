@@ -271,7 +271,7 @@ import Testing
           guard let last = scene.seen.last, last.modifier == modifier else { return false }
           return last.column == (0..<200).map { color + UInt32($0 << 12) }
         }
-        scene.source?.dropModifier(modifier)
+        scene.source?.drop(modifier.map { DMABufChoice(format: .bgrx, modifier: $0) })
       }
       #expect(scene.end == nil)
       #expect(scene.sizes == [[320, 200]])

@@ -118,8 +118,8 @@ struct ImportTests {
       #expect {
         try encoder.load(frames.deviceFrame())
       } throws: { error in
-        guard case .importing(DRMModifier.linear, _) = error as? EncoderError else { return false }
-        return true
+        guard case .importing(let choice, _) = error as? EncoderError else { return false }
+        return choice == DMABufChoice(format: .bgrx, modifier: DRMModifier.linear)
       }
       #expect(encoder.hasPicture)
       let opinion = try SecondOpinion(encoder.encode(keyframe: false, pts: 0).bytes())

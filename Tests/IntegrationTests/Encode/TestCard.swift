@@ -62,8 +62,9 @@ struct TestCard {
 
 /// What other programs make of a stream of ours.
 struct SecondOpinion {
-  /// RGB, three bytes a pixel, by the colours that the stream says.
+  /// RGB, three bytes a pixel, by the colours that the stream says, one picture behind the other.
   let pixels: [UInt8]
+  let pictureCount: Int
   let width: Int
   let height: Int
   /// What ffprobe says, by its own names.
@@ -72,8 +73,9 @@ struct SecondOpinion {
   let containerSize: String
   let log: String
 
-  /// Of the first picture.
-  init(_ annexB: [UInt8]) throws {
+  /// Of the first pictures.
+  init(_ annexB: [UInt8], pictures pictureCount: Int = 1) throws {
+    self.pictureCount = pictureCount
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("porthole-opinion-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -84,7 +86,8 @@ struct SecondOpinion {
     try Data(annexB).write(to: URL(fileURLWithPath: input))
     log = try run(
       "ffmpeg", "-nostdin", "-hide_banner", "-v", "info", "-err_detect", "explode", "-f", "h264",
-      "-i", input, "-frames:v", "1", "-sws_flags", "accurate_rnd+full_chroma_int+bilinear",
+      "-i", input, "-fps_mode", "passthrough", "-frames:v", "\(pictureCount)", "-sws_flags",
+      "accurate_rnd+full_chroma_int+bilinear",
       "-pix_fmt", "rgb24", "-f", "rawvideo", raw.path, "-c", "copy", mp4)
     func probe(_ file: String) throws -> [String: String] {
       let text = try run(
@@ -105,11 +108,11 @@ struct SecondOpinion {
     pixels = [UInt8]((try? Data(contentsOf: raw)) ?? Data())
   }
 
-  var isWhole: Bool { width > 0 && pixels.count == width * height * 3 }
+  var isWhole: Bool { width > 0 && pixels.count == pictureCount * width * height * 3 }
 
   /// How far the pixel is from 0xRRGGBB, by its worst channel.
-  func distance(x: Int, y: Int, from color: UInt32) -> Int {
-    let start = (y * width + x) * 3
+  func distance(x: Int, y: Int, from color: UInt32, picture: Int = 0) -> Int {
+    let start = ((picture * height + y) * width + x) * 3
     return (0..<3).reduce(0) { worst, channel in
       max(worst, abs(Int(pixels[start + channel]) - Int(color >> UInt32(16 - 8 * channel) & 0xff)))
     }
