@@ -30,7 +30,8 @@ func withAgentAlone(_ body: (ProcessRun, AgentLink) throws -> Void) throws {
 final class AgentLink {
   let peer: ScriptedPeer
   private var packets: UInt64 = 0
-  private var pts = Int64.min
+  /// Of the last packet, nanoseconds.
+  private(set) var pts = Int64.min
   private var isPaused = false
   private var isDescribed = false
   private var needsKeyframe = true

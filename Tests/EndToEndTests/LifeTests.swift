@@ -54,6 +54,41 @@ extension EndToEnd {
       }
     }
 
+    @Test func `what was started outlives its agent and its relay, and its end leaves no agent`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let broadcast = try Broadcast(in: directory, relay: ["--setup"])
+        defer { broadcast.end() }
+        try waitUntil("the relay", isTrue: { broadcast.status != nil })
+        try broadcast.control("setup", "name=the talk", "size=320x240")
+        try broadcast.control("start")
+        let first = try #require(try broadcast.waitUntilLive().agentPID)
+        kill(first, SIGKILL)
+        let second = try waitUntil("the next agent") { () -> Broadcast.Status? in
+          guard let status = broadcast.status, status.state == "live" else { return nil }
+          return status.agentPID == first ? nil : status
+        }
+        #expect(second.agent["name"] as? String == "the talk")
+        broadcast.relay.signal(SIGKILL)
+        try broadcast.relay.waitForEnd()
+        try broadcast.startRelayAgain()
+        let third = try broadcast.waitUntilLive()
+        #expect(third.agentPID == second.agentPID)
+        #expect(third.json["session"] as? String == second.json["session"] as? String)
+        try broadcast.control("finish")
+        let agent = try #require(second.agentPID)
+        try waitUntil("the agent's end", isTrue: { kill(agent, 0) != 0 })
+        try waitUntil("the wait", isTrue: { broadcast.status?.text == "waiting for the start" })
+        // A relay that is ended in order starts nothing by itself the next time.
+        broadcast.relay.end()
+        try broadcast.startRelayAgain()
+        try waitUntil(
+          "the next relay", isTrue: { broadcast.status?.text == "waiting for the start" })
+        #expect(try children(of: broadcast.relay.pid).isEmpty)
+      }
+    }
+
     /// What an agent is refused for reads whoever started it, and the next start may do better.
     @Test func `an agent that cannot do what is set up leaves the relay waiting`() throws {
       try withTestDirectory { directory in

@@ -54,6 +54,21 @@ extension EndToEnd {
       }
     }
 
+    @Test func `time goes on in a pause`() throws {
+      try withAgentAlone { agent, link in
+        try link.takePackets(2)
+        agent.signal(SIGUSR1)
+        _ = try link.pause()
+        let (before, began) = (link.pts, MonotonicClock.now())
+        usleep(500_000)
+        agent.signal(SIGUSR2)
+        try link.resume()
+        let passed = MonotonicClock.now() - began
+        // A clock that stands still would go on by a frame, of 17 ms.
+        #expect(link.pts - before > 400_000_000 && link.pts - before < passed + 1_000_000_000)
+      }
+    }
+
     @Test func `viewers read why, and an agent's own pause outlives relay and agent`() throws {
       try withTestDirectory { directory in
         let broadcast = try Broadcast(in: directory, agent: ["--size", "320x240"])
