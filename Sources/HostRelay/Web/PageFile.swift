@@ -11,6 +11,7 @@ enum PageFile: String {
   case sound = "/sound.js"
   case soundSource = "/soundsource.js"
   case setup = "/setup.js"
+  case words = "/words.js"
 
   init?(path: String) { self.init(rawValue: path) }
 
@@ -21,7 +22,7 @@ enum PageFile: String {
     case .index: "text/html; charset=utf-8"
     case .style: "text/css; charset=utf-8"
     case .icon: "image/svg+xml"
-    case .page, .wire, .codecs, .source, .outputs, .sound, .soundSource, .setup:
+    case .page, .wire, .codecs, .source, .outputs, .sound, .soundSource, .setup, .words:
       "text/javascript; charset=utf-8"
     }
   }
@@ -39,6 +40,7 @@ enum PageFile: String {
     case .sound: PackageResources.sound_js
     case .soundSource: PackageResources.soundsource_js
     case .setup: PackageResources.setup_js
+    case .words: PackageResources.words_js
     }
   }
 }

@@ -6,6 +6,7 @@ import * as source from "/source.js";
 import { Outputs, sizeWords } from "/outputs.js";
 import * as sound from "/sound.js";
 import { Setup } from "/setup.js";
+import { bitrateWords, memoryWords, stateWords, uncounted, uncountedWords } from "/words.js";
 import * as soundSource from "/soundsource.js";
 
 const element = (id) => document.getElementById(id);
@@ -14,18 +15,6 @@ const keys = new URLSearchParams(location.hash.slice(1));
 const key = keys.get("key") ?? new URLSearchParams(location.search).get("key") ?? "";
 const control = keys.get("control") ?? "";
 const query = key ? `?key=${encodeURIComponent(key)}` : "";
-
-const words = {
-  connecting: ["Connecting", "Connecting to the relay"],
-  waiting: ["Waiting", "Waiting for a broadcast"],
-  starting: ["Starting", "The broadcast starts"],
-  live: ["Live", ""],
-  paused: ["Paused", "The broadcast is paused"],
-  interrupted: ["Interrupted", "Interrupted: the picture comes back by itself"],
-  finished: ["Ended", "The broadcast has ended"],
-  lost: ["No connection", "The connection is lost: trying again"],
-  refused: ["Not let in", "The relay does not let this page in: the address needs its key"],
-};
 
 let socket;
 let player;
@@ -50,7 +39,7 @@ const counts = { bytes: 0, pictures: 0, dropped: 0, latency: undefined };
 
 function show(newState, detail = "") {
   state = newState;
-  const [word, cover] = words[newState];
+  const [word, cover] = stateWords[newState];
   element("state").dataset.state = newState;
   element("word").textContent = word;
   element("detail").textContent = newState === "live" ? "" : detail;
@@ -75,10 +64,6 @@ function showSetup() {
   if (setupStatus) setup.update(setupStatus, hasEnded, element("detail").textContent);
 }
 
-function bitrateWords(bits) {
-  return bits < 1e6 ? `${Math.round(bits / 1e3)} kbit/s` : `${(bits / 1e6).toFixed(1)} Mbit/s`;
-}
-
 function showFigures() {
   const isKnown = counts.latency !== undefined && state === "live";
   // Media Source Extensions tell no picture's age, only how much waits to be shown.
@@ -100,8 +85,11 @@ async function showStatus() {
     const status = await response.json();
     mayControl = status.may_control;
     setupStatus = status.setup ? status : undefined;
-    // Another one has been started: what is said of the last one holds no longer.
-    if (status.setup?.started && ["waiting", "starting"].includes(status.state)) hasEnded = false;
+    // Another one has been started: what is said and seen of the last one holds no longer.
+    if (hasEnded && status.setup?.started && ["waiting", "starting"].includes(status.state)) {
+      hasEnded = false;
+      wipe();
+    }
     showControl();
     showSetup();
     element("goes").textContent = outputs.update(status);
@@ -116,25 +104,6 @@ async function showStatus() {
     element("goes").textContent = "";
     for (const name of ["memory", "uncounted"]) element(name).textContent = "–";
   }
-}
-
-function memoryWords(agent, memory) {
-  const limit = agent.limit_address_kb || agent.limit_data_kb;
-  const used = agent.limit_address_kb ? agent.vm_size_kb : agent.vm_data_kb;
-  const step = memory.step === "rest" ? "" : `, gives up: ${memory.step}`;
-  return `${(used / 1024).toFixed(1)} of ${(limit / 1024).toFixed(0)} MB${step}`;
-}
-
-// What no limit counts: a screen's frames, pixels of its own, and what is on its way to the relay.
-function uncounted(agent) {
-  return (agent.frames_held_kb + agent.memfd_kb) * 1024 + agent.send_queue_bytes + agent.socket_bytes;
-}
-
-function uncountedWords(agent) {
-  const mb = (kb) => (kb / 1024).toFixed(1);
-  const unsent = ((agent.send_queue_bytes + agent.socket_bytes) / 1024).toFixed(1);
-  return `frames ${mb(agent.frames_held_kb)} MB, of them mapped ${mb(agent.frames_mapped_kb)}; `
-    + `own pixels ${mb(agent.memfd_kb)} MB; unsent ${unsent} kB`;
 }
 
 // --- The connection
@@ -316,6 +285,11 @@ const events = {
     }
   },
 };
+
+function wipe() {
+  const canvas = element("canvas");
+  canvas.getContext("2d").clearRect(0, 0, canvas.width, canvas.height);
+}
 
 function describe(newCodec) {
   if (player instanceof source.SourcePlayer && newCodec !== codec) player.start(newCodec);
