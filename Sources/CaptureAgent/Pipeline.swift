@@ -174,6 +174,9 @@ final class Pipeline {
         return PipeWireSource(
           loop: loop, slot: slot, target: .nameOrSerial(name), frameRate: options.framesPerSecond,
           modifiers: modifiers, onEvent: onEvent)
+      case .camera(let name):
+        return CameraSource(
+          loop: loop, slot: slot, wish: options.cameraWish(name: name), onEvent: onEvent)
       case .portal:
         var wishes = ScreenCastPortal.Wishes()
         wishes.showsCursor = options.showsCursor

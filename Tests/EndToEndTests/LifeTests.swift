@@ -41,7 +41,8 @@ extension EndToEnd {
         #expect(description.displaySize == .init(width: 320, height: 240))
         #expect(description.frameRate == .init(12, 1))
         let agent = try #require(try broadcast.waitUntilLive().agentPID)
-        try waitUntil("the bit rate", isTrue: { broadcast.status?.agentFigure("bitrate") == 900_000 })
+        try waitUntil(
+          "the bit rate", isTrue: { broadcast.status?.agentFigure("bitrate") == 900_000 })
 
         try broadcast.control("finish", "that was it")
         try viewer.receive("the end") { raw in
@@ -121,7 +122,8 @@ extension EndToEnd {
           // A player that has seen nothing yet waits on, for the next one's picture.
           try waitUntil("the player's end in round \(round)", within: .seconds(5)) {
             if let code = player.exitCode { return code == 0 }
-            return try broadcast.status?.agentPID == nil && readFile(directory.file("round.ts")).isEmpty
+            return try broadcast.status?.agentPID == nil
+              && readFile(directory.file("round.ts")).isEmpty
           }
           player.end()
           try waitUntil("nothing that is left of round \(round)") {
@@ -177,7 +179,8 @@ private struct Leftovers: Equatable {
   let nodes: [String]
 
   init(
-    of broadcast: Broadcast, on desktop: DesktopSession, runtime: String, in directory: TestDirectory
+    of broadcast: Broadcast, on desktop: DesktopSession, runtime: String,
+    in directory: TestDirectory
   ) throws {
     children = try EndToEndTests.children(of: broadcast.relay.pid)
     descriptors = try ProcessFootprint(of: broadcast.relay.pid).descriptorCount

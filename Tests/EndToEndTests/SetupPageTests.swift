@@ -19,7 +19,8 @@ extension EndToEnd {
       """
     }
 
-    @Test func `who may control sets a broadcast up on the page, starts it, and cancels it`() throws {
+    @Test func `who may control sets a broadcast up on the page, starts it, and cancels it`() throws
+    {
       try withTestDirectory { directory in
         let broadcast = try Broadcast(in: directory, relay: ["--setup"])
         defer { broadcast.end() }

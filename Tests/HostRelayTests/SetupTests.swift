@@ -35,11 +35,14 @@ import Wire
       ("source", .text("node:")), ("source", .truth(true)), ("sound", .text("mic:")),
       ("sound", .text("loud")), ("size", .text("0x720")), ("size", .text("1280")),
       ("fps", .number(0)), ("fps", .number(241)), ("fps", .text("30")), ("fps", .decimal(29.97)),
-      ("bitrate", .number(99_999)), ("bitrate", .number(200_000_001)), ("pushes", .text("udp://h:1")),
+      ("bitrate", .number(99_999)), ("bitrate", .number(200_000_001)),
+      ("pushes", .text("udp://h:1")),
       ("pushes", .list([.number(1)])), ("pushes", .list([.text("/tmp/file.ts")])),
-      ("pushes", .list([.text("hls:/tmp/live.m3u8")])), ("pushes", .list([.text("file:///tmp/a.ts")])),
+      ("pushes", .list([.text("hls:/tmp/live.m3u8")])),
+      ("pushes", .list([.text("file:///tmp/a.ts")])),
       ("pushes", .list([.text("rtmp://host/app")])),
-      ("pushes", .list(Array(repeating: .text("udp://127.0.0.1:9"), count: 9))), ("rate", .number(3)),
+      ("pushes", .list(Array(repeating: .text("udp://127.0.0.1:9"), count: 9))),
+      ("rate", .number(3)),
     ])
   func wrong(member: String, value: JSONText) {
     var setup = Setup()
@@ -48,7 +51,9 @@ import Wire
     }
     #expect(error?.description.hasPrefix(member) == true, "\(error?.description ?? "")")
     #expect(error?.description.contains("\n") == false)
-    #expect(throws: SetupError.self) { try setup.change(["fps": .number(7), "name": .truth(true)]) }
+    #expect(throws: SetupError.self) {
+      try setup.change(["fps": .number(7), "name": .truth(true)])
+    }
     #expect(setup.agentWords.isEmpty && setup.pushes.isEmpty)
   }
 
@@ -94,7 +99,8 @@ import Wire
       ])
       try file.keep(setup)
       let read = try file.read()
-      #expect(read.agentWords == setup.agentWords && read.pushes.map(\.text) == setup.pushes.map(\.text))
+      #expect(
+        read.agentWords == setup.agentWords && read.pushes.map(\.text) == setup.pushes.map(\.text))
       var found = stat()
       #expect(stat(path, &found) == 0 && found.st_mode & 0o777 == 0o600)
       let bad = try #require(fopen(path, "w"))
@@ -119,7 +125,8 @@ import Wire
   ) throws {
     try withTestDirectory { directory in
       let agent = try ScriptedAgent(token: RelayRun.token(in: directory))
-      let relay = try RelayRun(["--setup", "--agent", "\(agent.address)"] + arguments, in: directory)
+      let relay = try RelayRun(
+        ["--setup", "--agent", "\(agent.address)"] + arguments, in: directory)
       defer { relay.process.end() }
       try body(relay, agent, directory)
     }
@@ -130,7 +137,8 @@ import Wire
     try consumer.receiveState(.live)
   }
 
-  @Test("nothing is linked before a start, nor after an end, and each start has a session of its own")
+  @Test(
+    "nothing is linked before a start, nor after an end, and each start has a session of its own")
   func startAndEnd() throws {
     try withRelay { relay, agent, _ in
       let consumer = try ScriptedPeer.consumer(of: relay.consumers)
@@ -247,7 +255,8 @@ import Wire
     }
   }
 
-  @Test("what only an agent of the relay's can obey is refused without one; so is all without --setup")
+  @Test(
+    "what only an agent of the relay's can obey is refused without one; so is all without --setup")
   func refused() throws {
     try withRelay { relay, _, _ in
       for member in ["name=x", "source=portal", "sound=app", "size=2x2", "fps=5"] {
@@ -267,7 +276,8 @@ import Wire
     }
   }
 
-  @Test("an agent that is started gets what is set up behind its command, and its final end is told")
+  @Test(
+    "an agent that is started gets what is set up behind its command, and its final end is told")
   func spawned() throws {
     try withTestDirectory { directory in
       let seen = directory.file("seen")
@@ -318,7 +328,8 @@ import Wire
   func pushes() throws {
     try withRelay { relay, agent, directory in
       let video = try SampleVideo(in: directory)
-      let sink = try TCPSocket.listen(on: SocketAddress(bytes: [127, 0, 0, 1], port: 0), backlog: 8)
+      let sink = try TCPSocket.listen(
+        on: SocketAddress(bytes: [127, 0, 0, 1], port: 0), backlog: 8)
       let address = try #require(SocketAddress.local(of: sink.raw))
       _ = try relay.ctl("setup", "pushes=tcp://\(address)")
       for round in 1...2 {
