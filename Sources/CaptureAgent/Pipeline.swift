@@ -23,7 +23,7 @@ final class Pipeline {
   /// Of dma-bufs that the driver reads.
   private let modifiers: [UInt64]
   private let memory: MemoryWatch
-  private var status: Status
+  private let status: Status
   private let loop: Loop
   private let screen: VideoTrack
   private let listener: RelayListener
@@ -42,14 +42,6 @@ final class Pipeline {
   private var ending: ExitCode?
   /// The encoder's thread does not come back, so nobody waits for it.
   private var hasHung = false
-
-  /// Who this process is, in greetings and last words.
-  struct Identity {
-    let pid: UInt32
-    let instance: UInt64
-    let lastWords: Int32
-    let notices: ServiceNotices
-  }
 
   /// What the loop's callbacks call; there before the pipeline is whole.
   private final class Callbacks {
@@ -75,15 +67,8 @@ final class Pipeline {
         code: .temporary,
         text: "\(options.listen) is in use: end the other program or choose --listen")
     } catch {
-      throw SourceEnd(code: Self.code(for: error), text: "\(error)")
+      throw SourceEnd(opening: error)
     }
-  }
-
-  /// What cannot be opened for want of memory is the limit's doing, and so is a thread.
-  private static func code(for error: any Error) -> ExitCode {
-    let number = (error as? PosixError)?.code ?? (error as? PipeWireError)?.code
-    let isMemory = number == ENOMEM || number == EAGAIN || AllocationGuard.hasShed
-    return isMemory ? .memoryLimit : .unavailable
   }
 
   private init(opening options: Options, limits: MemoryLimits, identity: Identity) throws {
@@ -103,9 +88,10 @@ final class Pipeline {
     pause = Pause { callbacks.pipeline?.pauseChanged() }
     desktop = DesktopPresence(
       loop: loop, wishes: options.presence, name: options.name,
-      record: NotificationRecord(
-        path: try RuntimeDirectory().file("notification-\(options.listen.port)"))
-    ) { callbacks.pipeline?.handle($0) }
+      record: try NotificationRecord(port: options.listen.port), pause: pause
+    ) {
+      callbacks.pipeline?.finish(.byPerson)
+    }
     var signals: [SignalSource] = []
     for (number, name) in [(SIGTERM, "SIGTERM"), (SIGINT, "Ctrl-C")] {
       signals.append(
@@ -143,7 +129,7 @@ final class Pipeline {
       try screen.startEncoder(EncoderConfiguration(options, size: options.patternSize))
       try listener.start()
     } catch {
-      let end = SourceEnd(code: Self.code(for: error), text: "\(error)")
+      let end = SourceEnd(opening: error)
       finish(end)
       return end.code
     }
@@ -178,9 +164,7 @@ final class Pipeline {
         return CameraSource(
           loop: loop, slot: slot, wish: options.cameraWish(name: name), onEvent: onEvent)
       case .portal:
-        var wishes = ScreenCastPortal.Wishes()
-        wishes.showsCursor = options.showsCursor
-        wishes.token = options.restoreFile.map { RestoreToken(path: $0) } ?? RestoreToken.standard()
+        let wishes = ScreenCastPortal.Wishes(options)
         if options.asksAnew { wishes.token?.remove() }
         return PortalSource(
           loop: loop, slot: slot, wishes: wishes, frameRate: options.framesPerSecond,
@@ -228,18 +212,8 @@ final class Pipeline {
   }
 
   private func tellDesktop() {
-    let isLive = ending == nil && listener.link != nil && screen.size != nil
-    desktop.show(.init(isLive: isLive, reasons: pause.reasons, viewers: viewers))
-  }
-
-  private func handle(_ event: DesktopPresence.Event) {
-    switch event {
-    case .locked(let isLocked): isLocked ? pause.begin(.locked) : pause.end(.locked)
-    case .pressed(.pause): pause.begin(.person)
-    case .pressed(.resume): pause.end(.person)
-    case .pressed(.stop):
-      finish(SourceEnd(code: .finished, text: "ended by the person at the screen"))
-    }
+    let isLinked = ending == nil && listener.link != nil
+    desktop.show(isLive: isLinked && screen.size != nil, viewers: viewers)
   }
 
   private func handle(_ event: VideoTrack.Event) {
@@ -376,11 +350,13 @@ final class Pipeline {
   }
 
   private func everySecond() {
-    let before = AllocationGuard.threadAllocations
-    let now = MonotonicClock.now()
+    UncountedAllocations.during { lookAround(now: MonotonicClock.now()) }
+  }
+
+  private func lookAround(now: Int64) {
     listener.tick(now: now)
-    desktop.tick(now: now)
     sendFigures()
+    desktop.tick(now: now)
     // An allocation may have had it; where there is room again, the next one finds it.
     if memory.step < .picture { AllocationGuard.keepReserve() }
     lookAtMemory(afterPicture: false)
@@ -388,15 +364,13 @@ final class Pipeline {
       hasHung = true
       finish(SourceEnd(code: .bug, text: "the driver has not come back with a picture for 5 s"))
     }
-    status.ownAllocations += AllocationGuard.threadAllocations - before
   }
 
   /// To the service manager's watchdog: this loop turns, and the encoder is not lost in the driver.
   private func saysAlive() {
-    let before = AllocationGuard.threadAllocations
     let patience = identity.notices.watchdogInterval?.nanoseconds ?? 0
-    if screen.counts.busyTime(now: MonotonicClock.now()) < patience { identity.notices.alive() }
-    status.ownAllocations += AllocationGuard.threadAllocations - before
+    guard screen.counts.busyTime(now: MonotonicClock.now()) < patience else { return }
+    UncountedAllocations.during { identity.notices.alive() }
   }
 
   private func sendFigures() {

@@ -5,14 +5,13 @@ import Wire
 struct Status {
   let limits: MemoryLimits
   let memory: MemoryWatch
-  /// Calls of malloc that the loop has made for what is done once a second, and not for pictures.
-  var ownAllocations = 0
 
   func figures(
     of track: VideoTrack, soundPackets: Int, link: RelayConnection
   ) -> AgentFigures {
     var figures = AgentFigures()
-    figures[.loopAllocations] = UInt64(max(0, AllocationGuard.threadAllocations - ownAllocations))
+    figures[.loopAllocations] = UInt64(
+      max(0, AllocationGuard.threadAllocations - UncountedAllocations.count))
     addMemory(to: &figures)
     let taken = track.frameCounts
     figures[.framesCaptured] = UInt64(taken.taken)

@@ -17,12 +17,9 @@ import packets  # noqa: E402
 
 
 def main(host, port, seconds):
-    ages, size, end = [], 0, time.monotonic() + float(seconds)
-    for pts, payload in packets.timed(host, int(port)):
-        now = time.monotonic_ns()
-        if now > end * 1e9:
-            break
-        ages.append((now - pts) / 1e6)
+    ages, size = [], 0
+    for pts, payload in packets.timed(host, int(port), float(seconds)):
+        ages.append((time.monotonic_ns() - pts) / 1e6)
         size += len(payload)
     ages.sort()
     print(

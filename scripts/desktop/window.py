@@ -95,7 +95,7 @@ class Full(Scene):
 class Typing(Scene):
     """Letters on an empty page, one more in each picture."""
 
-    LETTERS = "THE QUICK BROWN FOX 0123456789 "
+    LETTERS = "A PORTHOLE SHOWS THE SCREEN 0123456789 "
     SCALE, WIDTH, HEIGHT = 2, 12, 24
 
     def __init__(self, window):

@@ -1,8 +1,10 @@
 """Reads the relay's packets from its consumer port: docs/protocol.md, in Python."""
 
+import math
 import os
 import socket
 import struct
+import time
 
 HEADER = struct.Struct(">IIqII")  # kind, flags, pts, stream, length
 GREETING, REFUSAL, FINISHED, PACKET = 1, 2, 4, 18
@@ -15,14 +17,16 @@ def packets(host, port):
         yield payload
 
 
-def timed(host, port):
-    """Yields PTS (nanoseconds) and payload of each packet."""
-    connection = socket.create_connection((host, port))
+def timed(host, port, seconds=math.inf):
+    """Yields PTS (nanoseconds) and payload of each packet, for so long; the relay is never silent for more
+    than a second."""
+    end = time.monotonic() + seconds
+    connection = socket.create_connection((host, port), timeout=10)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     greeting = b"PORTHOLE" + struct.pack(">IBIQQIH", VERSION, CONSUMER, os.getpid(), 1, 0, 0, 0)
     connection.sendall(HEADER.pack(GREETING, 0, 0, 0, len(greeting)) + greeting)
     reader = connection.makefile("rb", buffering=1 << 20)
-    while head := reader.read(HEADER.size):
+    while (head := reader.read(HEADER.size)) and time.monotonic() < end:
         kind, _flags, pts, _stream, length = HEADER.unpack(head)
         payload = reader.read(length)
         if kind == PACKET:

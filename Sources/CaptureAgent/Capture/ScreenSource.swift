@@ -1,4 +1,6 @@
+import Glibc
 import PipeWire
+import Posix
 import Report
 import Wire
 
@@ -63,6 +65,15 @@ struct SourceEnd: Error, Equatable, Sendable {
 }
 
 extension SourceEnd {
+  static let byPerson = SourceEnd(code: .finished, text: "ended by the person at the screen")
+
+  /// What cannot be opened for want of memory is the limit's doing, and so is a thread.
+  init(opening error: any Error) {
+    let number = (error as? PosixError)?.code ?? (error as? PipeWireError)?.code
+    let isMemory = number == ENOMEM || number == EAGAIN || AllocationGuard.hasShed
+    self.init(code: isMemory ? .memoryLimit : .unavailable, text: "\(error)")
+  }
+
   /// The word that viewers are told.
   var finishCode: FinishCode {
     if let word { return word }

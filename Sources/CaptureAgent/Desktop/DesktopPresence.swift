@@ -14,26 +14,12 @@ final class DesktopPresence {
     var pausesOnLock = false
   }
 
-  /// How the broadcast stands.
-  struct State: Equatable {
-    /// Somebody may see the screen.
-    var isLive = false
-    var reasons: PauseReasons = []
-    var viewers = 0
-  }
-
-  /// What the person does.
-  enum Event {
-    case locked(Bool)
-    case pressed(LiveNotification.Button)
-  }
-
   // A bus that is gone, or not there yet, is looked for so often.
   private static let reconnectPause: Int64 = 10_000_000_000
 
   private let loop: Loop
   private let wishes: Wishes
-  private let onEvent: (Event) -> Void
+  private let pause: Pause
   private let inhibition: Inhibition
   private let notification: LiveNotification
   private let lock: LockWatch
@@ -42,33 +28,37 @@ final class DesktopPresence {
   private var isLost = false
   private var lastAttempt: Int64?
 
-  /// `onEvent` is called inside a callback of a bus: the presence must not be closed there. `record` is the
-  /// file of the notification.
+  /// The person's pauses go into `pause`. `onStop` is called where the person ends the broadcast, inside a
+  /// callback of a bus: the presence must not be closed there. `record` is the file of the notification.
   init(
-    loop: Loop, wishes: Wishes, name: String, record: NotificationRecord,
-    onEvent: @escaping (Event) -> Void
+    loop: Loop, wishes: Wishes, name: String, record: NotificationRecord, pause: Pause,
+    onStop: @escaping () -> Void
   ) {
     self.loop = loop
     self.wishes = wishes
-    self.onEvent = onEvent
+    self.pause = pause
     inhibition = Inhibition(reason: "The screen is broadcast: \(name)")
     notification = LiveNotification(name: name, record: record, isWanted: wishes.notifies) {
-      onEvent(.pressed($0))
+      switch $0 {
+      case .pause: pause.begin(.person)
+      case .resume: pause.end(.person)
+      case .stop: onStop()
+      }
     }
-    lock = LockWatch { onEvent(.locked($0)) }
+    lock = LockWatch { $0 ? pause.begin(.locked) : pause.end(.locked) }
   }
 
   /// Looks for the buses. Where a lock is to pause, the session counts as locked until it is known not to be.
   func start() {
-    if wishes.pausesOnLock { onEvent(.locked(true)) }
+    if wishes.pausesOnLock { pause.begin(.locked) }
     connect(now: MonotonicClock.now())
     if wishes.pausesOnLock { lock.settle() }
   }
 
-  func show(_ state: State) {
-    inhibition.set(wishes.inhibits && state.isLive && state.reasons.isEmpty)
-    let content = LiveNotification.Content(reasons: state.reasons, viewers: state.viewers)
-    notification.show(state.isLive ? content : nil)
+  /// How the broadcast stands; live while somebody may see the screen, pauses included.
+  func show(isLive: Bool, viewers: Int) {
+    inhibition.set(wishes.inhibits && isLive && !pause.isOn)
+    notification.show(isLive ? .init(reasons: pause.reasons, viewers: viewers) : nil)
   }
 
   /// Once a second.
@@ -83,7 +73,7 @@ final class DesktopPresence {
 
   /// Takes away what is to be seen, and lets the machine sleep.
   func close() {
-    show(State())
+    show(isLive: false, viewers: 0)
     notification.end()
     drop()
   }

@@ -58,8 +58,8 @@ final class LiveNotification {
   /// The person, or the desktop after a while, has put it away: nobody is bothered again.
   private var isDismissed = false
 
-  /// `name` is the broadcast's. Unless `isWanted` it only takes away what another agent left. `onButton` is called inside a callback of the bus, which must not be dropped
-  /// there.
+  /// `name` is the broadcast's. Unless `isWanted` it only takes away what another agent left. `onButton` is
+  /// called inside a callback of the bus, which must not be dropped there.
   init(
     name: String, record: NotificationRecord, isWanted: Bool, onButton: @escaping (Button) -> Void
   ) {

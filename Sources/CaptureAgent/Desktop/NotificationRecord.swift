@@ -8,6 +8,11 @@ struct NotificationRecord {
 
   private static let byteLimit = 128
 
+  /// In the runtime directory, for the agent that listens there.
+  init(port: UInt16) throws(PosixError) {
+    path = try RuntimeDirectory().file("notification-\(port)")
+  }
+
   func load() -> (id: UInt32, owner: String)? {
     guard let text = try? TextFile.read(path, limit: Self.byteLimit) else { return nil }
     let words = text.split(whereSeparator: { $0 == " " || $0 == "\n" })

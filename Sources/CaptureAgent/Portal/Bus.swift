@@ -170,6 +170,10 @@ final class Bus {
   }
 
   private func process() {
+    UncountedAllocations.during { take() }
+  }
+
+  private func take() {
     while true {
       let result = unsafe sd_bus_process(raw, nil)
       if result < 0 { return lose(BusError("session bus", result)) }

@@ -17,6 +17,13 @@ final class ScreenCastPortal {
     var patience = Duration.seconds(120)
     /// Where the permission is kept; nil asks each time.
     var token: RestoreToken?
+
+    init() {}
+
+    init(_ options: Options) {
+      showsCursor = options.showsCursor
+      token = options.restoreFile.map { RestoreToken(path: $0) } ?? RestoreToken.standard()
+    }
   }
 
   /// A screencast that may be captured.
