@@ -153,7 +153,7 @@ let package = Package(
       swiftSettings: tests),
     .testTarget(
       name: "EndToEndTests",
-      dependencies: ["Wire", "Bitstream", "Posix", "TestSupport", "CaptureSupport"],
+      dependencies: ["Wire", "Bitstream", "PipeWire", "Posix", "TestSupport", "CaptureSupport"],
       swiftSettings: tests),
   ]
 )

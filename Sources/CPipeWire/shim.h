@@ -60,6 +60,40 @@ static inline bool ph_is_node(const char *type) {
   return spa_streq(type, PW_TYPE_INTERFACE_Node);
 }
 
+static inline struct pw_node *ph_registry_bind_node(struct pw_registry *registry, uint32_t id) {
+  return (struct pw_node *)pw_registry_bind(
+      registry, id, PW_TYPE_INTERFACE_Node, PW_VERSION_NODE, 0);
+}
+static inline int ph_node_add_listener(
+    struct pw_node *node, struct spa_hook *hook, const struct pw_node_events *events, void *data) {
+  return pw_node_add_listener(node, hook, events, data);
+}
+static inline int ph_node_enum_formats(struct pw_node *node) {
+  return pw_node_enum_params(node, 0, SPA_PARAM_EnumFormat, 0, UINT32_MAX, NULL);
+}
+static inline void ph_node_destroy(struct pw_node *node) {
+  pw_proxy_destroy((struct pw_proxy *)node);
+}
+
+// A property of a format: what may be chosen among, the default first where there is a choice. The
+// values lie in the pod.
+struct ph_values {
+  uint32_t choice; // enum spa_choice_type
+  uint32_t type;   // SPA_TYPE_*
+  uint32_t count;
+  const void *first;
+};
+static inline bool ph_read_property(
+    const struct spa_pod *format, uint32_t key, struct ph_values *values) {
+  const struct spa_pod_prop *prop = spa_pod_find_prop(format, NULL, key);
+  if (prop == NULL) return false;
+  struct spa_pod *value = spa_pod_get_values(&prop->value, &values->count, &values->choice);
+  values->type = value->type;
+  values->first = SPA_POD_BODY_CONST(value);
+  uint32_t size = value->type == SPA_TYPE_Id ? 4 : 8;
+  return values->count > 0 && value->size >= size;
+}
+
 // Parameters of a stream. The pods lie in the caller's buffer and live as long.
 
 struct ph_format_wish {
@@ -106,6 +140,23 @@ static inline const struct spa_pod *ph_build_format(
           &SPA_FRACTION(wish->frame_rate, 1), &SPA_FRACTION(0, 1),
           &SPA_FRACTION(wish->frame_rate, 1)),
       0);
+  return (const struct spa_pod *)spa_pod_builder_pop(b, &object);
+}
+
+// Exactly one way of a camera: one of `spa_format`, or of MJPEG where that is SPA_VIDEO_FORMAT_ENCODED. A
+// rate of 0/1 leaves it open.
+static inline const struct spa_pod *ph_build_camera_format(
+    struct spa_pod_builder *b, uint32_t spa_format, struct spa_rectangle size,
+    struct spa_fraction rate) {
+  struct spa_pod_frame object;
+  bool is_raw = spa_format != SPA_VIDEO_FORMAT_ENCODED;
+  spa_pod_builder_push_object(b, &object, SPA_TYPE_OBJECT_Format, SPA_PARAM_EnumFormat);
+  spa_pod_builder_add(
+      b, SPA_FORMAT_mediaType, SPA_POD_Id(SPA_MEDIA_TYPE_video), SPA_FORMAT_mediaSubtype,
+      SPA_POD_Id(is_raw ? SPA_MEDIA_SUBTYPE_raw : SPA_MEDIA_SUBTYPE_mjpg), 0);
+  if (is_raw) spa_pod_builder_add(b, SPA_FORMAT_VIDEO_format, SPA_POD_Id(spa_format), 0);
+  spa_pod_builder_add(b, SPA_FORMAT_VIDEO_size, SPA_POD_Rectangle(&size), 0);
+  if (rate.num > 0) spa_pod_builder_add(b, SPA_FORMAT_VIDEO_framerate, SPA_POD_Fraction(&rate), 0);
   return (const struct spa_pod *)spa_pod_builder_pop(b, &object);
 }
 

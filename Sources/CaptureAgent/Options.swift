@@ -9,6 +9,8 @@ struct Options: Sendable {
   enum Source: Equatable, Sendable {
     case portal
     case node(String)
+    /// nil names no certain one.
+    case camera(String?)
     case pattern
 
     /// As `--source` says it.
@@ -16,6 +18,7 @@ struct Options: Sendable {
       switch self {
       case .portal: "portal"
       case .node(let name): "node:\(name)"
+      case .camera(let name): name.map { "camera:\($0)" } ?? "camera"
       case .pattern: "pattern"
       }
     }
@@ -53,7 +56,8 @@ struct Options: Sendable {
       Option(
         "listen", .value("ADDRESS:PORT"), "loopback only; port 0: any", standard: "127.0.0.1:13579"),
       Option(
-        "source", .value("SOURCE"), "portal, node:NAME-OR-SERIAL, pattern", standard: "portal"),
+        "source", .value("SOURCE"), "portal, camera[:NAME], node:NAME-OR-SERIAL, pattern",
+        standard: "portal"),
       Option(
         "audio", .value("SOUND"), "none, app[:NAME], mic[:NAME] or both", standard: "none"),
       Option("audio-bitrate", .value("BITS"), "a second of each sound", standard: "96k"),
@@ -90,10 +94,14 @@ struct Options: Sendable {
     listen = try values.value("listen", "a loopback ADDRESS:PORT") { text in
       SocketAddress(text).flatMap { $0.isLoopback ? $0 : nil }
     }
-    source = try values.value("source", "portal, node:NAME-OR-SERIAL or pattern") { text in
+    source = try values.value("source", "portal, camera[:NAME], node:NAME-OR-SERIAL or pattern") {
+      text in
       switch text {
       case "portal": .portal
       case "pattern": .pattern
+      case "camera": .camera(nil)
+      case _ where text.hasPrefix("camera:") && text.utf8.count > 7:
+        .camera(String(text.dropFirst(7)))
       case _ where text.hasPrefix("node:") && text.count > 5: .node(String(text.dropFirst(5)))
       default: nil
       }

@@ -160,6 +160,9 @@ final class Pipeline {
         return PipeWireSource(
           loop: loop, slot: slot, target: .nameOrSerial(name), frameRate: options.framesPerSecond,
           modifiers: modifiers, onEvent: onEvent)
+      case .camera(let name):
+        return CameraSource(
+          loop: loop, slot: slot, wish: options.cameraWish(name: name), onEvent: onEvent)
       case .portal:
         let wishes = ScreenCastPortal.Wishes(options)
         if options.asksAnew { wishes.token?.remove() }

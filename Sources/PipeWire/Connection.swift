@@ -17,14 +17,18 @@ package final class Connection {
     package let mediaClass: String?
     /// What a user knows it by: a device's description, or an application's name.
     package let title: String?
-    /// Whether it is a device of the kernel's video interface, as most cameras are.
-    package let isVideoDevice: Bool
+    /// `media.role`, as `Camera`.
+    package let role: String?
+    /// Whether it stands for a piece of hardware.
+    package let isDevice: Bool
+    /// `priority.session`: the session manager likes the highest best.
+    package let priority: Int
   }
 
   let core: OpaquePointer
   private let loop: Loop
   private let context: OpaquePointer
-  private var registry: OpaquePointer?
+  private(set) var registry: OpaquePointer?
   private var coreListener: Listener<pw_core_events>?
   private var registryListener: Listener<pw_registry_events>?
   private var roundTrips: [() -> Void] = []
@@ -150,7 +154,9 @@ package final class Connection {
           mediaClass: lookUp(PW_KEY_MEDIA_CLASS, in: properties),
           title: lookUp(PW_KEY_NODE_DESCRIPTION, in: properties)
             ?? lookUp(PW_KEY_APP_NAME, in: properties),
-          isVideoDevice: lookUp(PW_KEY_DEVICE_API, in: properties) == "v4l2"))
+          role: lookUp(PW_KEY_MEDIA_ROLE, in: properties),
+          isDevice: lookUp(PW_KEY_DEVICE_ID, in: properties) != nil,
+          priority: lookUp(PW_KEY_PRIORITY_SESSION, in: properties).flatMap { Int($0) } ?? 0))
     }
     unsafe events.global_remove = { context, id in
       let connection = unsafe Unmanaged<Connection>.fromOpaque(context!).takeUnretainedValue()

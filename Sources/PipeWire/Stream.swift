@@ -41,6 +41,8 @@ package final class Stream {
   private var frameRate = 30
   /// Dma-bufs that are still asked for.
   private var deviceChoices: [DMABufChoice] = []
+  /// The one way of a camera that is asked for; nil takes any.
+  private var camera: CameraFormat?
   private var carriedDamage = CarriedDamage.whole
   private var lastSequence: UInt64 = 0
   private var hasStarted = false
@@ -80,10 +82,13 @@ package final class Stream {
   }
 
   /// Asks for `node`'s pictures, at most `frameRate` of them a second: in dma-bufs of one of these
-  /// modifiers where the producer has them, else in memory that can be mapped.
+  /// modifiers where the producer has them, else in memory that can be mapped. A camera is asked for
+  /// exactly this.
   package func connect(
-    to node: Connection.Node, frameRate: Int, modifiers: [UInt64] = []
+    to node: Connection.Node, frameRate: Int, modifiers: [UInt64] = [],
+    camera: CameraFormat? = nil
   ) throws(PipeWireError) {
+    self.camera = camera
     self.frameRate = frameRate
     deviceChoices = PixelFormat.device.flatMap { format in
       modifiers.map { DMABufChoice(format: format, modifier: $0) }
@@ -91,7 +96,8 @@ package final class Stream {
     let properties = unsafe pw_properties_new_string("")
     for (key, value) in [
       (PW_KEY_MEDIA_TYPE, "Video"), (PW_KEY_MEDIA_CATEGORY, "Capture"),
-      (PW_KEY_MEDIA_ROLE, "Screen"), (PW_KEY_NODE_DONT_RECONNECT, "true"),
+      (PW_KEY_MEDIA_ROLE, camera == nil ? "Screen" : "Camera"),
+      (PW_KEY_NODE_DONT_RECONNECT, "true"),
       (PW_KEY_TARGET_OBJECT, node.serial ?? String(node.id)),
     ] { unsafe pw_properties_set(properties, key, value) }
     unsafe pw_stream_update_properties(raw, &properties!.pointee.dict)
@@ -127,6 +133,20 @@ package final class Stream {
       var builder = unsafe spa_pod_builder()
       unsafe spa_pod_builder_init(&builder, space.baseAddress, UInt32(space.count))
       var params: [UnsafePointer<spa_pod>?] = unsafe []
+      if let camera {
+        unsafe params.append(
+          ph_build_camera_format(
+            &builder, camera.pixel.spa,
+            spa_rectangle(
+              width: UInt32(clamping: camera.size.width),
+              height: UInt32(clamping: camera.size.height)),
+            spa_fraction(
+              num: UInt32(clamping: camera.rate.numerator),
+              denom: UInt32(clamping: camera.rate.denominator))))
+        return unsafe params.withUnsafeMutableBufferPointer { params in
+          unsafe body(params.baseAddress!, 1)
+        }
+      }
       for format in PixelFormat.device {
         let modifiers = deviceChoices.filter { $0.format == format }.map(\.modifier)
         if !modifiers.isEmpty {

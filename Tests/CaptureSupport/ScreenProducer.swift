@@ -24,6 +24,18 @@ package final class ScreenProducer {
     /// 0xRRGGBB of each pixel, drawn in the format that was agreed on, in the place of all that `color`,
     /// `offset`, `stride`, `size` and `rows` say.
     package var painted: PaintedPicture?
+    /// Draws 32-bit pixels, in the place of what `color` and `rows` say: the first pixel, bytes from one row
+    /// to the next, width and height.
+    package var draw: (@Sendable (UnsafeMutableRawPointer, Int, Int, Int) -> Void)?
+    package var time = Time.now
+    /// `SPA_META_HEADER_FLAG_*`.
+    package var headerFlags: UInt32 = 0
+
+    /// What it says of when it was drawn, in nanoseconds.
+    package enum Time: Sendable {
+      case now
+      case at(Int64)
+    }
 
     package init(
       color: UInt32 = 0, offset: UInt32 = 0, stride: Int32? = nil, size: UInt32? = nil,
@@ -57,6 +69,9 @@ package final class ScreenProducer {
 
     package init() {}
 
+    /// Bytes at the end of each row that are no pixels.
+    package var rowGap = ScreenProducer.rowGap
+
     fileprivate var blockCount: Int { hasBlocks ? format.planeCount : 1 }
   }
 
@@ -72,6 +87,9 @@ package final class ScreenProducer {
   private let events = UnsafeMutablePointer<pw_stream_events>.allocate(capacity: 1)
   private let hook = UnsafeMutablePointer<spa_hook>.allocate(capacity: 1)
   private let bufferCounts: ClosedRange<Int32>
+  /// What it offers.
+  private var wished: (width: Int, height: Int)
+  /// What was agreed on.
   private var width: Int
   private var height: Int
   /// Of the dma-bufs that it offers; memfds stand in for them.
@@ -92,6 +110,7 @@ package final class ScreenProducer {
     self.name = name
     self.offer = offer
     self.bufferCounts = bufferCounts
+    wished = (width, height)
     self.width = width
     self.height = height
     self.modifiers = modifiers
@@ -127,8 +146,7 @@ package final class ScreenProducer {
 
   /// Offers another size, as a compositor does whose output changed.
   package func resize(width: Int, height: Int) throws {
-    self.width = width
-    self.height = height
+    wished = (width, height)
     try withFormats { formats, count in
       try check(pw_stream_update_params(stream, formats, count), "pw_stream_update_params")
     }
@@ -147,9 +165,10 @@ package final class ScreenProducer {
       return true
     }
     let pixels = data![0].data!
-    let stride = width * 4 + Self.rowGap
-    if picture.rows == nil { memset(pixels, 0xee, Int(data![0].maxsize)) }
-    for y in 0..<min(height, picture.rows ?? height) {
+    let stride = width * 4 + offer.rowGap
+    if picture.rows == nil, picture.draw == nil { memset(pixels, 0xee, Int(data![0].maxsize)) }
+    picture.draw?(pixels + Self.headGap, stride, width, height)
+    for y in 0..<(picture.draw == nil ? min(height, picture.rows ?? height) : 0) {
       let row = (pixels + Self.headGap + y * stride).assumingMemoryBound(to: UInt32.self)
       for x in 0..<width { row[x] = picture.color &+ UInt32(y << 12 | x) }
     }
@@ -193,7 +212,7 @@ package final class ScreenProducer {
     let plane = offer.format.plane(index)
     let words = { (count: Int) in (count + 3) & ~3 }
     if !offer.saysStride { return words(plane.byteCount(ofPixels: (width + 1) & ~1)) }
-    let first = words(offer.format.plane(0).byteCount(ofPixels: width)) + Self.rowGap
+    let first = words(offer.format.plane(0).byteCount(ofPixels: width)) + offer.rowGap
     return plane.across == 1 && plane.byteCount == 1 ? first / 2 : first
   }
 
@@ -204,8 +223,12 @@ package final class ScreenProducer {
 
   private func fillMetas(of buffer: UnsafeMutablePointer<spa_buffer>, _ picture: Picture) {
     if let header = meta(SPA_META_Header, of: buffer, as: spa_meta_header.self) {
-      header.pointee.pts = MonotonicClock.now()
-      header.pointee.flags = 0
+      header.pointee.pts =
+        switch picture.time {
+        case .now: MonotonicClock.now()
+        case .at(let time): time
+        }
+      header.pointee.flags = picture.headerFlags
     }
     if let crop = meta(SPA_META_VideoCrop, of: buffer, as: spa_meta_region.self) {
       crop.pointee.region = spa_region(
@@ -233,7 +256,7 @@ package final class ScreenProducer {
       spa_pod_builder_init(&builder, space.baseAddress, UInt32(space.count))
       var info = spa_video_info_raw()
       info.format = spa_video_format(rawValue: offer.spa ?? offer.format.spa)
-      info.size = spa_rectangle(width: UInt32(width), height: UInt32(height))
+      info.size = spa_rectangle(width: UInt32(wished.width), height: UInt32(wished.height))
       info.framerate = spa_fraction(
         num: offer.framesPerSecond.numerator, denom: offer.framesPerSecond.denominator)
       offer.colour.say(in: &info)
@@ -289,7 +312,7 @@ package final class ScreenProducer {
 
   private func add(_ buffer: UnsafeMutablePointer<pw_buffer>) {
     // More than any format needs.
-    let byteCount = Self.headGap + ((width + 8) * 4 + Self.rowGap) * (height + 2)
+    let byteCount = Self.headGap + ((width + 8) * 4 + offer.rowGap) * (height + 2)
     for index in 0..<Int(buffer.pointee.buffer.pointee.n_datas) {
       let fd = memfd_create("screen", UInt32(MFD_CLOEXEC))
       ftruncate(fd, byteCount)
@@ -322,6 +345,11 @@ package final class ScreenProducer {
     events.param_changed = { context, id, param in
       guard id == SPA_PARAM_Format.rawValue, let param else { return }
       producer(context).usesDMABufs = ph_has_modifier(param)
+      var info = spa_video_info_raw()
+      if spa_format_video_raw_parse(param, &info) >= 0 {
+        producer(context).width = Int(info.size.width)
+        producer(context).height = Int(info.size.height)
+      }
       producer(context).askForBuffers()
     }
     events.add_buffer = { context, buffer in producer(context).add(buffer!) }

@@ -18,7 +18,9 @@ package final class ScriptedDesk {
     daemon = try PipeWireDaemon(in: directory)
     let portals = directory.file("portals")
     try FileManager.default.createDirectory(atPath: portals, withIntermediateDirectories: true)
-    let implemented = ["ScreenCast", "Inhibit"].map { "org.freedesktop.impl.portal.\($0);" }
+    let implemented = ["ScreenCast", "Inhibit", "Access"].map {
+      "org.freedesktop.impl.portal.\($0);"
+    }
     try write(
       """
       [portal]
@@ -84,6 +86,20 @@ package final class ScriptedDesk {
       ], name: name, environment: environment, in: directory)
     try waitUntil("node \(name)") { try node(named: name).map { _ in () } }
     return screen
+  }
+
+  /// A camera that shows bars of colour: grey at the left and blue at the right, 30 times a second.
+  package func camera(_ name: String, format: String, size: (Int, Int)) throws -> ProcessRun {
+    let caps = "video/x-raw,format=\(format),width=\(size.0),height=\(size.1),framerate=30/1"
+    let properties = "props,media.class=Video/Source,media.role=Camera,node.name=\(name)"
+    let camera = try ProcessRun(
+      "gst-launch-1.0",
+      [
+        "-q", "videotestsrc", "is-live=true", "pattern=smpte75", "!", caps, "!", "pipewiresink",
+        "mode=provide", "stream-properties=\(properties)",
+      ], name: name, environment: environment, in: directory)
+    try waitUntil("node \(name)") { try node(named: name).map { _ in () } }
+    return camera
   }
 
   /// The id and the serial of a node; nil while there is none.

@@ -1,5 +1,5 @@
-"""A desktop's portal backend that does as a test says: ScreenCast and Inhibit behind the real
-xdg-desktop-portal.
+"""A desktop's portal backend that does as a test says: ScreenCast, Inhibit and Access (whether a camera
+may be used) behind the real xdg-desktop-portal.
 
     portal-backend.py PLAN
 
@@ -11,6 +11,7 @@ PLAN is a file that is read anew at each Start. Its lines are `name value`:
     id NUMBER       says this id instead of the node's
     serial NUMBER   says this serial, where none is said otherwise
     persist no      gives no permission for the next time
+    camera WORD     accept, cancel or other, to a question about the camera
 
 Each restore datum is good for one start; with a stale one the user is asked. What is called stands on
 standard output, a line each. SIGUSR1 takes all permissions back.
@@ -58,6 +59,14 @@ INTERFACES = Gio.DBusNodeInfo.new_for_xml("""<node>
     <arg type="s" direction="in"/><arg type="u" direction="out"/>
   </method>
   <method name="QueryEndResponse"><arg type="o" direction="in"/></method>
+</interface>
+<interface name="org.freedesktop.impl.portal.Access">
+  <method name="AccessDialog">
+    <arg type="o" direction="in"/><arg type="s" direction="in"/><arg type="s" direction="in"/>
+    <arg type="s" direction="in"/><arg type="s" direction="in"/><arg type="s" direction="in"/>
+    <arg type="a{sv}" direction="in"/>
+    <arg type="u" direction="out"/><arg type="a{sv}" direction="out"/>
+  </method>
 </interface>
 <interface name="org.freedesktop.impl.portal.Session">
   <method name="Close"/><signal name="Closed"/>
@@ -193,6 +202,13 @@ def inhibit(method, arguments, invocation):
         invocation.return_value(None)
 
 
+def access(_method, _arguments, invocation):
+    word = plan().get("camera", "accept")
+    say("Access", word)
+    code = {"accept": 0, "cancel": 1}.get(word, 2)
+    invocation.return_value(GLib.Variant("(ua{sv})", (code, {})))
+
+
 def revoke():
     for path in list(sessions):
         bus.emit_signal(None, path, SESSION, "Closed", None)
@@ -203,6 +219,7 @@ def revoke():
 
 export(OBJECT, "org.freedesktop.impl.portal.ScreenCast", screen_cast)
 export(OBJECT, "org.freedesktop.impl.portal.Inhibit", inhibit)
+export(OBJECT, "org.freedesktop.impl.portal.Access", access)
 GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, signal.SIGUSR1, revoke)
 Gio.bus_own_name_on_connection(
     bus, NAME, Gio.BusNameOwnerFlags.NONE, lambda *_: say("ready"), lambda *_: loop.quit())

@@ -12,17 +12,27 @@ final class PipeWireSource: ScreenSource {
     case granted(GrantedNode)
     /// `node.name` or `object.serial`, as a user names it.
     case nameOrSerial(String)
+    /// One of the cameras that the connection shows.
+    case camera(CameraWish)
 
     var description: String {
       switch self {
       case .granted(let node): "\(node.id)"
       case .nameOrSerial(let word): word
+      case .camera(let wish): wish.name ?? "camera"
       }
+    }
+
+    /// What it is called in words for people.
+    fileprivate var subject: String {
+      if case .camera = self { "the camera" } else { "the screen's PipeWire node" }
     }
   }
 
   // A producer's clock is not believed beyond this much, in nanoseconds.
   private static let oldestPTS: Int64 = 5_000_000_000
+  // A session manager shows a portal's client its cameras one by one, within so long.
+  private static let showingPatience = Duration.seconds(2)
 
   private let loop: Loop
   private let slot: FrameSlot
@@ -35,6 +45,9 @@ final class PipeWireSource: ScreenSource {
   private var connection: Connection?
   private var stream: Stream?
   private var node: Connection.Node?
+  private var formats: NodeFormats?
+  private var showing: TimerSource?
+  private let isRemote: Bool
   private var format: VideoFormat?
   private var lastPTS: Int64 = 0
   private var transform: UInt32 = 0
@@ -51,6 +64,7 @@ final class PipeWireSource: ScreenSource {
     self.loop = loop
     self.slot = slot
     self.target = target
+    isRemote = remote != nil
     self.remote = remote
     self.frameRate = frameRate
     self.modifiers = modifiers
@@ -72,7 +86,7 @@ final class PipeWireSource: ScreenSource {
       let connection = try Connection(loop: loop, fd: remote.take())
       connection.onNodeRemoved = { [unowned self] removed in
         if removed.id == node?.id {
-          end(.unavailable, "the screen's PipeWire node is gone", word: .sourceEnded)
+          end(.unavailable, "\(target.subject) is gone", word: .sourceEnded)
         }
       }
       connection.onLost = { [unowned self] in end(.unavailable, "PipeWire's daemon is gone") }
@@ -88,6 +102,8 @@ final class PipeWireSource: ScreenSource {
     mailbox?.close()
     mailbox = nil
     settled = counts
+    showing = nil
+    formats = nil
     stream = nil
     connection = nil
   }
@@ -103,22 +119,74 @@ final class PipeWireSource: ScreenSource {
   private func connectStream() {
     guard let connection else { return }
     guard let node = find(in: connection.nodes) else {
-      if case .granted = target {
-        return end(
-          .unavailable, "the screen's PipeWire node is gone, before its first picture",
-          word: .sourceEnded)
-      }
-      return end(.unavailable, "no PipeWire node is \(target): `pw-cli ls Node` lists them")
+      return endWithoutNode(among: connection.nodes)
     }
     self.node = node
+    showing = nil
+    if case .camera(let wish) = target { return chooseFormat(of: node, for: wish) }
+    connectStream(to: node)
+  }
+
+  private func connectStream(to node: Connection.Node, camera: CameraFormat? = nil) {
+    guard let connection else { return }
     do {
       let stream = try Stream(
         connection: connection, loop: loop, name: "porthole-capture", observer: self)
       self.stream = stream
-      try stream.connect(to: node, frameRate: frameRate, modifiers: modifiers)
+      try stream.connect(to: node, frameRate: frameRate, modifiers: modifiers, camera: camera)
     } catch {
       end(.unavailable, "PipeWire gave no stream: \(error)")
     }
+  }
+
+  /// Asks the camera what it can do, and it for the best of that.
+  private func chooseFormat(of node: Connection.Node, for wish: CameraWish) {
+    guard let connection else { return }
+    formats = NodeFormats(of: node, on: connection) { [unowned self] modes in
+      guard let format = CameraChoice.best(of: modes, for: wish) else {
+        return end(
+          .unavailable,
+          "\(node.name ?? "the camera") gives no pictures that are read here: it has "
+            + CameraChoice.list(modes))
+      }
+      Log.note(
+        "camera \(node.title ?? node.name ?? "\(node.id)"): \(format.size) at \(format.rate), "
+          + "\(format.pixel)")
+      connectStream(to: node, camera: format)
+    }
+    if formats == nil { end(.unavailable, "PipeWire shows no nodes") }
+  }
+
+  private func endWithoutNode(among nodes: [Connection.Node]) {
+    switch target {
+    case .granted:
+      end(
+        .unavailable, "the screen's PipeWire node is gone, before its first picture",
+        word: .sourceEnded)
+    case .nameOrSerial:
+      end(.unavailable, "no PipeWire node is \(target): `pw-cli ls Node` lists them")
+    case .camera(let wish):
+      guard isRemote, showing == nil else {
+        if showing == nil { end(.unavailable, wish.absence(among: nodes)) }
+        return
+      }
+      waitForCamera(wish)
+    }
+  }
+
+  /// Looks again until the session manager has shown the camera.
+  private func waitForCamera(_ wish: CameraWish) {
+    let end = MonotonicClock.now() + Self.showingPatience.nanoseconds
+    showing = try? loop.addTimer { [unowned self] in
+      guard let connection else { return }
+      if wish.find(in: connection.nodes) != nil {
+        connectStream()
+      } else if MonotonicClock.now() >= end {
+        showing = nil
+        self.end(.unavailable, wish.absence(among: connection.nodes))
+      }
+    }
+    showing?.arm(after: .milliseconds(50), every: .milliseconds(50))
   }
 
   private func find(in nodes: [Connection.Node]) -> Connection.Node? {
@@ -126,6 +194,7 @@ final class PipeWireSource: ScreenSource {
     case .granted(let granted): nodes.first { granted.isOne($0) }
     case .nameOrSerial(let word):
       nodes.first { $0.name == word } ?? nodes.first { $0.serial == word }
+    case .camera(let wish): wish.find(in: nodes)
     }
   }
 
@@ -167,7 +236,7 @@ extension PipeWireSource: StreamObserver {
     guard
       let frame = Frame(
         lease: lease, format: format.pixel, planes: layout.planes, crop: layout.crop,
-        colour: FrameColour(of: format, isVideoDevice: node?.isVideoDevice == true),
+        colour: FrameColour(of: format, isVideoDevice: node?.isDevice == true),
         pts: pts(of: layout), orientation: Orientation(undoing: layout.transform),
         damage: layout.damage, dmaBuf: dmaBuf)
     else {
@@ -191,7 +260,7 @@ extension PipeWireSource: StreamObserver {
       connection?.roundTrip { [unowned self] in
         self.end(
           .unavailable,
-          "PipeWire took the stream off the screen's node: is its session manager running?")
+          "PipeWire took the stream off \(target.subject): is its session manager running?")
       }
     case .failed(let text): self.end(.unavailable, "the PipeWire stream failed: \(text)")
     }

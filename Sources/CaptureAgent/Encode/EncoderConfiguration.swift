@@ -77,7 +77,10 @@ extension EncoderConfiguration {
       width: size.width, height: size.height, framesPerSecond: options.framesPerSecond,
       bitsPerSecond: options.bitsPerSecond, profile: options.profile, colour: options.colour,
       display: options.display, driverFolder: Executable.folder, wish: options.wish)
-    if case .node = options.source { takesAnyFormat = true }
+    switch options.source {
+    case .node, .camera: takesAnyFormat = true
+    case .portal, .pattern: break
+    }
   }
 }
 
