@@ -75,6 +75,35 @@ extension EndToEnd {
       }
     }
 
+    @Test
+    func `an agent is told to finish for a reason, or for none; one that is no text ends a link`()
+      throws
+    {
+      for (reason, said) in [("", "ended by the relay"), ("that was it", "that was it")] {
+        try withAgentAlone { agent, link in
+          try link.takePackets(1)
+          try link.peer.send(.finish(reason))
+          try link.peer.receive("its answer") {
+            try? Message($0) == .finished(.finished, said) ? () : nil
+          }
+          #expect(try agent.waitForEnd() == 0)
+        }
+      }
+      try withAgentAlone { agent, link in
+        try link.takePackets(1)
+        var bytes = [UInt8](repeating: 0, count: MessageHeader.byteCount)
+        var span = bytes.mutableSpan
+        MessageHeader(kind: .finish, length: 65_537).write(to: &span)
+        try link.peer.send(bytes + [255, 255] + [UInt8](repeating: 97, count: 65_535))
+        try link.peer.receive("the refusal") { raw -> Void? in
+          guard case .refusal(.protocolError, _) = try? Message(raw) else { return nil }
+          return ()
+        }
+        #expect(try link.peer.isCut(within: .seconds(5)))
+        #expect(agent.exitCode == nil)
+      }
+    }
+
     @Test func `rounds of start, pause, resume and finish at random moments leave nothing behind`()
       throws
     {
@@ -96,8 +125,10 @@ extension EndToEnd {
         for round in 1...rounds {
           try broadcast.control("setup", "name=round \(round)")
           try broadcast.control("start")
+          let played = directory.file("round.ts")
+          unlink(played)
           let player = try ProcessRun(
-            "curl", ["-sN", "-o", directory.file("round.ts"), broadcast.liveTS], name: "player",
+            "curl", ["-sN", "-o", played, broadcast.liveTS], name: "player",
             in: directory)
           defer { player.end() }
           if random.below(4) > 0 {
@@ -122,8 +153,7 @@ extension EndToEnd {
           // A player that has seen nothing yet waits on, for the next one's picture.
           try waitUntil("the player's end in round \(round)", within: .seconds(5)) {
             if let code = player.exitCode { return code == 0 }
-            return try broadcast.status?.agentPID == nil
-              && readFile(directory.file("round.ts")).isEmpty
+            return broadcast.status?.agentPID == nil && access(played, F_OK) != 0
           }
           player.end()
           try waitUntil("nothing that is left of round \(round)") {

@@ -47,6 +47,30 @@ extension EndToEnd {
       }
     }
 
+    @Test func `with --setup the address is there at once, and nothing is captured before a start`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let http = freePort()
+        let broadcast = try script(
+          ["--desktop", "session", "--source", "pattern", "--setup"], http: http, in: directory)
+        try waitUntil("viewer address") {
+          try broadcast.check()
+          return broadcast.output.contains("player: ") ? () : nil
+        }
+        #expect(!broadcast.errors.contains("started agent"))
+        let ctl = try ProcessRun.run(
+          program("host-relay"), ["ctl", "start", "--http", "127.0.0.1:\(http)"], name: "ctl",
+          environment: RelayRun.environment(of: directory), in: directory)
+        #expect(ctl.exitCode == 0, "\(ctl.errors)\(ctl.output)")
+        try waitUntil("a picture", isTrue: { broadcast.errors.contains(": live") })
+        #expect(broadcast.output.split(separator: "\n").count { $0.hasPrefix("player: ") } == 1)
+        broadcast.signal(SIGINT)
+        #expect(try broadcast.waitForEnd(within: .seconds(15)) == 0)
+        #expect(try processes(mentioning: "127.0.0.1:\(http)") == [])
+      }
+    }
+
     // Such an agent waited for a relay for as long as it holds, and nobody was left to end it.
     @Test func `an agent whose relay dies before it can be asked is ended with the script`() throws
     {

@@ -291,9 +291,14 @@ import Wire
       shutdown(first.socket.raw, Int32(SHUT_RDWR))
       try consumer.receiveState(.interrupted)
       #expect(try relay.ctl("resume").exitCode == 0)
-      let again = try agent.begin()
+      var again = try agent.begin()
       try again.send(.paused(.signal))
       try again.receive("resume") { $0.header.kind == .resume ? () : nil }
+      // It is gone once more before it has answered.
+      shutdown(again.socket.raw, Int32(SHUT_RDWR))
+      again = try agent.begin()
+      try again.send(.paused(.signal))
+      try again.receive("resume, again") { $0.header.kind == .resume ? () : nil }
     }
   }
 }

@@ -53,7 +53,9 @@ import Wire
       "| tickets for recordings | \(limits.tickets), for \(seconds(limits.ticketTime)) s each |",
       "| backlog | \(limits.backlog) connections |",
       "from \(limits.bitrates.lowerBound) to \(limits.bitrates.upperBound) |",
-      "at most \(limits.requestBody) bytes.",
+      "at most \(limits.requestBody) bytes.", "up to \(limits.setupPushes) addresses",
+      "`fps` | frames a second, \(Setup.frameRates.lowerBound) to \(Setup.frameRates.upperBound) |",
+      "| bits a second, \(Setup.bitrates.lowerBound) to \(Setup.bitrates.upperBound) |",
     ] { #expect(text.contains(row), "\(row)") }
   }
 

@@ -212,6 +212,29 @@ import Wire
     }
   }
 
+  // The agent's word of a pause that was over already made the state go back and forth.
+  @Test("a pause that is over at once is over, though the agent's word of it comes later")
+  func quick() {
+    var session = live()
+    for _ in 1...2 {
+      session.wantPause()
+      session.wantResume()
+      #expect(session.state == .live)
+    }
+    for _ in 1...2 {
+      session.paused(.control)
+      #expect(session.state == .live)
+      session.resumed()
+      #expect(session.state == .live)
+    }
+    session.paused(.locked)
+    #expect(session.state == .paused, "what it says behind that is new")
+    session.wantPause()
+    session.wantResume()
+    session.resumed()
+    #expect(session.state == .live)
+  }
+
   @Test("an agent that begins paused makes no picture wait: paused, then starting, then live")
   func beginsPaused() {
     var session = Session(id: 7, hold: .seconds(30))

@@ -34,13 +34,16 @@ import Testing
         ]).encoded)
     #expect(try JSONReader.object(Array(#" {"a" : "\u00e9\ud83d\ude42" } "#.utf8)).count == 1)
     #expect(try JSONReader.object(Array("{}".utf8)).isEmpty)
+    guard case .list(let list) = try JSONReader.object(Array(#"{"a": [ 1, "b" ,null]}"#.utf8))["a"]
+    else { throw JSONError(position: 0, expected: "a list") }
+    #expect(list.map(\.encoded) == ["1", "\"b\"", "null"])
   }
 
   @Test(
     "what is no plain JSON object is refused",
     arguments: [
       "", "[]", "{", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{\"a\":1}x", "{\"a\":nan}",
-      "{\"a\":[1]}",
+      "{\"a\":[[1]]}", "{\"a\":[1,]}", "{\"a\":[1}", "{\"a\":[", "{\"a\":{}}", "{\"a\":[{}]}",
       "{\"a\":\"\\ud83d\"}", "{\"a\":\"\\u12\"}", "{\"a\":\"\\x\"}", "{\"a\":\"\n\"}",
       "{\"a\":1e999}",
       "{\"a\":0x10}", "{a:1}",

@@ -22,8 +22,10 @@ struct Session: Equatable {
   /// Why the agent is paused, in its own words; those of an agent that is gone hold until the next one
   /// has said its own.
   private(set) var agentReasons: PauseReasons = []
-  /// Whoever controls has ended all reasons, and the agent has not answered yet.
-  private var isResumeAsked = false
+  /// The agent was told of a pause, and of no end of it yet.
+  private var isPauseTold = false
+  /// How often the agent was told to go on and has not answered; what it says of pauses before that is old.
+  private var awaitedResumes = 0
   /// Whether it has ever had a picture.
   private var hasShown = false
 
@@ -49,6 +51,7 @@ struct Session: Equatable {
     }
     hasAgent = true
     if isSame { agentReasons = [] }
+    isPauseTold = isPaused
     if state == .waiting { state = .starting }
     // Why the one before it is gone holds no longer.
     text = state == .interrupted ? Self.noPictureYet : ""
@@ -65,6 +68,7 @@ struct Session: Equatable {
 
   /// The agent is paused, or for other reasons than before.
   mutating func paused(_ reasons: PauseReasons) {
+    guard awaitedResumes == 0 else { return }
     agentReasons = reasons
     applyPause()
   }
@@ -72,14 +76,14 @@ struct Session: Equatable {
   /// The agent goes on.
   mutating func resumed() {
     agentReasons = []
-    isResumeAsked = false
+    awaitedResumes = max(0, awaitedResumes - 1)
     applyPause()
   }
 
   /// Whoever controls the broadcast wants a pause.
   mutating func wantPause() {
     isPauseWanted = true
-    isResumeAsked = false
+    isPauseTold = hasAgent
     applyPause()
   }
 
@@ -87,7 +91,9 @@ struct Session: Equatable {
   /// reasons end when it says so, or with it.
   mutating func wantResume() {
     isPauseWanted = false
-    isResumeAsked = hasAgent && !agentReasons.isEmpty
+    // An agent answers if it was paused.
+    if hasAgent, isPauseTold || !agentReasons.isEmpty { awaitedResumes += 1 }
+    isPauseTold = false
     if !hasAgent { agentReasons = [] }
     applyPause()
   }
@@ -98,6 +104,9 @@ struct Session: Equatable {
     agentReasons = former.agentReasons
     applyPause()
   }
+
+  /// Whether the agent was told to go on and has not answered.
+  var isResumeAwaited: Bool { awaitedResumes > 0 }
 
   /// No picture passes.
   var isPaused: Bool { !pauseReasons.isEmpty }
@@ -127,8 +136,8 @@ struct Session: Equatable {
   /// The link is gone; one that never showed a picture leaves nothing to hold.
   mutating func linkLost(_ cause: String, now: Moment) {
     hasAgent = false
-    if isResumeAsked { agentReasons = [] }
-    isResumeAsked = false
+    if isResumeAwaited { agentReasons = [] }
+    awaitedResumes = 0
     switch state {
     case .paused where !hasShown: state = .waiting
     case .live, .paused, .interrupted:

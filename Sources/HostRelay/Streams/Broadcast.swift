@@ -82,8 +82,7 @@ final class Broadcast {
     lastInstance = greeting.instance
     startedStreams = []
     requests.restart()
-    if resumeOwed == greeting.instance { tell?(.resume) }
-    resumeOwed = nil
+    if resumeOwed != greeting.instance { resumeOwed = nil }
     if session.isPaused { tell?(.pause(session.pauseReasons)) }
     tellBitrate()
     for (source, isOn) in wantedSounds { tell?(.sound(source, isOn: isOn)) }
@@ -123,11 +122,15 @@ final class Broadcast {
       startedStreams = []
       put(message)
       announceState()
+      if resumeOwed == lastInstance { resume() }
     case .resumed:
       session.resumed()
       put(message)
       announceState()
-    case .figures(let figures): self.figures = figures
+    case .figures(let figures):
+      self.figures = figures
+      // An agent that comes back says before this that it is paused.
+      resumeOwed = nil
     case .memoryStep(let step, let text):
       memory.step = step
       memory.text = text
@@ -180,6 +183,7 @@ final class Broadcast {
   func linkLost(_ end: LinkEnd) {
     figures = nil
     memory.step = .rest
+    if session.isResumeAwaited { resumeOwed = lastInstance }
     if case .finished(let code, let text) = end, end.endsBroadcast {
       // A session that waits has been finished already, and the agent is late.
       if session.state != .waiting { finish(code, text) }
