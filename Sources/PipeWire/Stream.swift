@@ -47,6 +47,8 @@ package final class Stream {
   private var lastSequence: UInt64 = 0
   private var hasStarted = false
   private var awaitsBuffers = false
+  /// Why a buffer could not be taken hold of.
+  private var unreadable: PosixError?
   private var hasEnded = false
 
   /// Pictures that a newer one had overtaken when they were looked at.
@@ -68,6 +70,7 @@ package final class Stream {
     unsafe pw_stream_add_listener(
       raw, listener.hook, listener.events, Unmanaged.passUnretained(self).toOpaque())
     patience = try loop.addTimer { [unowned self] in
+      if awaitsBuffers, let unreadable { return end(.failed("\(unreadable)")) }
       end(awaitsBuffers ? .noBuffers : hasStarted ? .unlinked : .neverStarted)
     }
     returned = try loop.addEvent { [weak self] in self?.requeue() }
@@ -220,6 +223,7 @@ package final class Stream {
       modifier: unsafe ph_has_modifier(param) ? info.modifier : nil, colour: SampleColour(info))
     format = agreed
     carriedDamage = .whole
+    unreadable = nil
     if buffers.isEmpty {
       awaitsBuffers = true
       patience?.arm(after: Self.bufferPatience)
@@ -264,7 +268,9 @@ package final class Stream {
       awaitsBuffers = false
       patience?.disarm()
     } catch {
-      end(.failed("\(error)"))
+      // Where sizes change quickly, buffers may come that nobody has filled in; others follow. If none
+      // does, this is why. What comes in it is no picture.
+      unreadable = error
     }
   }
 

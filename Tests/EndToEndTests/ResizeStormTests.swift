@@ -1,0 +1,80 @@
+import CaptureSupport
+import Posix
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  /// A screen that takes one size after the other, faster than anybody can follow.
+  @Suite struct ResizeStorms {
+    private static let sizes = [
+      (1920, 1080), (1280, 720), (1366, 768), (2560, 1440), (1024, 768), (900, 1600),
+    ]
+    private static let count = isLongRun ? 200 : 30
+
+    @Test
+    func `each size that settles is seen within 500 ms, by all, and nothing is left of the others`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let daemon = try PipeWireDaemon(in: directory)
+        let screen = try DrawnScreen(on: daemon, width: 1920, height: 1080)
+        defer { screen.end() }
+        let broadcast = try Broadcast(
+          in: directory, agent: ["--source", "node:drawn"], driver: daemon.environment)
+        let agent = try #require(try broadcast.waitUntilLive().agentPID)
+        let player = try Player(broadcast.liveTS, in: directory)
+        let logs = try (0..<2).map { _ in try PacketLog(broadcast.consumers) }
+        try player.waitForCounter(past: 0, within: .seconds(10))
+
+        var random = SplitMix(seed: 7)
+        var waits: [Int64] = []
+        /// Takes a size, and waits until each program has a description and a keyframe of it.
+        func settle(_ size: (Int, Int)) throws {
+          let begin = MonotonicClock.now()
+          screen.change { $0.size = size }
+          for log in logs {
+            let seen = try waitUntil("\(size)", within: .seconds(5)) { () -> Int64? in
+              guard
+                let described = log.descriptions.last(where: { $0.arrival > begin }),
+                (described.width, described.height) == ((size.0 + 1) & ~1, (size.1 + 1) & ~1)
+              else { return nil }
+              return log.packets.first { $0.isKeyframe && $0.arrival >= described.arrival }?.arrival
+            }
+            waits.append((seen - begin) / 1_000_000)
+          }
+        }
+        // Each once, for what is made once and kept.
+        for size in Self.sizes.dropFirst() + Self.sizes.prefix(1) { try settle(size) }
+        waits = []
+        let before = try ProcessFootprint(of: agent)
+        var last = 0
+        for index in 1...Self.count {
+          var next = random.below(Self.sizes.count)
+          if next == last { next = (next + 1) % Self.sizes.count }
+          last = next
+          if index % 5 == 0 {
+            try settle(Self.sizes[next])
+            continue
+          }
+          screen.change { $0.size = Self.sizes[next] }
+          let gap = ContinuousClock.now + .milliseconds(random.below(500))
+          try waitUntil("gap", within: .seconds(2)) { ContinuousClock.now > gap }
+        }
+        try settle(Self.sizes[1])
+        try settle(Self.sizes[0])
+        try broadcast.expectScreen(ground: 0x20_4060, width: 1920, height: 1080, directory)
+        let sorted = waits.sorted()
+        print("sizes settled after \(sorted[sorted.count / 2]) ms, \(sorted.last!) at most")
+        #expect(sorted.last! < 500)
+        try player.waitForCounter(past: screen.count - 1, within: .seconds(5))
+        #expect(player.counters.allSatisfy { $0 != nil }, "no picture is torn")
+        let after = try ProcessFootprint(of: agent)
+        print("private memory: \(before.privateKB) kB before, \(after.privateKB) after")
+        #expect(after.privateKB - before.privateKB < 256)
+        #expect(after.descriptorCount - before.descriptorCount <= 4, "a buffer's or two")
+        #expect(broadcast.agentPID == agent && player.isConnected)
+        #expect(logs.allSatisfy { $0.end == nil })
+      }
+    }
+  }
+}
