@@ -32,6 +32,7 @@ final class AgentLink {
   private var packets: UInt64 = 0
   /// Of the last packet, nanoseconds.
   private(set) var pts = Int64.min
+  private var isStarted = false
   private var isPaused = false
   private var isDescribed = false
   private var needsKeyframe = true
@@ -62,6 +63,8 @@ final class AgentLink {
     }
     guard raw.header.kind == .packet else {
       let message = try Message(raw)
+      if case .started = message { isStarted = true }
+      if case .greeting = message {} else { #expect(isStarted, "\(message) came before started") }
       switch message {
       case .paused: isPaused = true
       case .resumed:

@@ -59,6 +59,23 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a pause that the agent began is shown with its reason, and ended on the page`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let broadcast = try Broadcast(in: directory, agent: ["--size", "640x360"])
+        let agent = try #require(try broadcast.waitUntilLive().agentPID)
+        let page = try Browser(broadcast.page)
+        try page.waitForPictures(5, width: 640)
+        kill(agent, SIGUSR1)
+        try page.wait(until: "\(Page.cover).includes('by a signal')")
+        #expect(try page.evaluate(Page.state) as? String == "paused")
+        try page.shot("paused-by-signal", in: directory)
+        try page.evaluate("document.getElementById('pause').click()")
+        try page.waitForPictures(5, width: 640)
+      }
+    }
+
     @Test func `ten killed agents leave a page playing, on the connection that it has`() throws {
       try withTestDirectory { directory in
         let broadcast = try Broadcast(in: directory, agent: ["--size", "640x360"])
