@@ -47,11 +47,12 @@ extension EndToEnd {
         for size in Self.sizes.dropFirst() + Self.sizes.prefix(1) { try settle(size) }
         waits = []
         let before = try ProcessFootprint(of: agent)
-        var last = 0
+        // Not back to the size before the last one either, for the screen may never have left it.
+        var recent = [0, 0]
         for index in 1...Self.count {
           var next = random.below(Self.sizes.count)
-          if next == last { next = (next + 1) % Self.sizes.count }
-          last = next
+          while recent.contains(next) { next = random.below(Self.sizes.count) }
+          recent = [recent[1], next]
           if index % 5 == 0 {
             try settle(Self.sizes[next])
             continue
@@ -60,8 +61,8 @@ extension EndToEnd {
           let gap = ContinuousClock.now + .milliseconds(random.below(500))
           try waitUntil("gap", within: .seconds(2)) { ContinuousClock.now > gap }
         }
-        try settle(Self.sizes[1])
-        try settle(Self.sizes[0])
+        let between = (1..<Self.sizes.count).filter { !recent.contains($0) }
+        for size in [between[0], between[1], 0] { try settle(Self.sizes[size]) }
         try broadcast.expectScreen(ground: 0x20_4060, width: 1920, height: 1080, directory)
         let sorted = waits.sorted()
         print("sizes settled after \(sorted[sorted.count / 2]) ms, \(sorted.last!) at most")
