@@ -15,8 +15,6 @@ final class EncodeThread: @unchecked Sendable {
   private static let idle: Int64 = 3_600_000_000_000
   // Scarce memory halves the rate of frames, and of bits.
   private static let scarcity = 2
-  // A source that gives no frame for so long has stopped moving, nanoseconds.
-  private static let stillTime: Int64 = 150_000_000
   // Between the PTS of two pictures, nanoseconds.
   private static let leastStep: Int64 = 1_000_000
   // A driver that fails this often in a row will not come back by itself. With the pauses between them
@@ -42,7 +40,6 @@ final class EncodeThread: @unchecked Sendable {
   private var describedStream: EncodedStream?
   private var bitrate: Int?
   private var isHalved = false
-  private var lastFrame: Int64 = 0
   private var lastPTS: Int64 = 0
   private var failures = 0
   /// Nothing is tried before this time, after a failure.
@@ -89,7 +86,7 @@ final class EncodeThread: @unchecked Sendable {
     let now = MonotonicClock.now()
     let unchangedDue =
       mayEncode ? whenUnchangedIsDue(order, now: now).map { max($0, pauseEnd) } : nil
-    let recheckDue = mayEncode ? whenRecheckIsDue() : nil
+    let recheckDue = mayEncode ? encoder?.recheckDue.map { max($0, pauseEnd) } : nil
     // What is late after a failure is looked at again when the pause is over.
     let turn = mayEncode && pauseEnd <= now ? pace.next(share: share(order)) : nil
     let wake = min(
@@ -100,7 +97,6 @@ final class EncodeThread: @unchecked Sendable {
       counts.setBusy(since: began)
       defer { counts.setBusy(since: 0) }
       pace.took(at: began)
-      lastFrame = began
       #if DEBUG
         Faults.hang()
       #endif
@@ -128,12 +124,6 @@ final class EncodeThread: @unchecked Sendable {
     if order.link != describedLink { return now }
     if orders.keyframes.isPending { return tail.keyframeDue }
     return order.memory >= .queues ? nil : tail.nextDue(hasContainers: order.hasContainers)
-  }
-
-  /// When the last frame is to be read again: not within a motion, whose next frame may be read whole. One
-  /// picture more than the stream's rate allows would move those behind it in every container.
-  private func whenRecheckIsDue() -> Int64? {
-    encoder?.recheckDue.map { max($0, pauseEnd, lastFrame + Self.stillTime) }
   }
 
   /// Of so many frames one is wanted.
