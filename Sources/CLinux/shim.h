@@ -54,6 +54,13 @@ static inline int linux_unread_bytes(int fd) {
   int count = -1;
   return ioctl(fd, FIONREAD, &count) == 0 ? count : -1;
 }
+// Keeps a memfd from getting shorter for good; false where its owner did not allow that. The numbers are
+// those that glibc shows with _GNU_SOURCE only.
+static inline bool linux_seal_against_shrinking(int fd) {
+  const int add_seals = 1033, seal_shrink = 2;
+  return fcntl(fd, add_seals, seal_shrink) == 0;
+}
+
 // Whether a descriptor is a memfd, or another file of shared memory; a device's buffer is none.
 static inline bool linux_is_shared_memory(int fd) {
   const int get_seals = 1034;  // F_GET_SEALS, which glibc shows with _GNU_SOURCE only.

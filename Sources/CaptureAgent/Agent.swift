@@ -30,6 +30,7 @@ enum Agent {
       return .bug
     }
     if options.explainsMemory { return explainMemory(options) }
+    if options.listsSources { return SourceList.run(options) }
     let notices = ServiceNotices()
     // The one before it missed something, which was said: this one speaks when it has a picture, or
     // another end.

@@ -48,6 +48,7 @@ struct Options: Sendable {
   var restoreFile: String?
   var asksAnew: Bool
   var explainsMemory: Bool
+  var listsSources: Bool
   var recordsEnd: Bool
 
   static let table = OptionTable(
@@ -88,6 +89,7 @@ struct Options: Sendable {
       Option("token-file", .value("FILE"), "the relay's; default: in the runtime directory"),
       Option("restore-file", .value("FILE"), "where the portal's permission is kept"),
       Option("ask", .flag, "forget that permission and ask again"),
+      Option("list-sources", .flag, "print what there is to see and to hear, and stop"),
       Option("explain-memory", .flag, "print the memory plan and stop"),
       Option("record-end", .flag, "for a unit's ExecStopPost=: leave word of how it ended"),
     ])
@@ -175,6 +177,7 @@ struct Options: Sendable {
     tokenFile = values["token-file"]
     restoreFile = values["restore-file"]
     asksAnew = values.isOn("ask")
+    listsSources = values.isOn("list-sources")
     explainsMemory = values.isOn("explain-memory")
     recordsEnd = values.isOn("record-end")
   }

@@ -25,21 +25,25 @@ final class MemoryBlock: Sendable {
   /// it is asked for (videobuf2-vmalloc, which most webcams use).
   private let isDevices: Bool
   private let isDMABuf: Bool
+  /// Whether its owner can make the file shorter, and reading it then the process's end.
+  private let canShrink: Bool
 
   /// Duplicates `fd`, which stays the caller's.
   ///
-  /// A file that is too short for what is said to lie in it is refused: reading past its end would
-  /// be the process's end.
+  /// A file that is too short for what is said to lie in it is refused, and kept from getting so where its
+  /// owner allows that: reading past its end would be the process's end.
   init(fd: Int32, offset: Int, byteCount: Int, isDevices: Bool = false) throws(PosixError) {
     var status = stat()
     try Posix.check(unsafe fstat(fd, &status), "fstat")
     guard status.st_size >= offset + byteCount else { throw PosixError("fstat", code: ENODATA) }
     let copy = try Posix.check(fcntl(fd, F_DUPFD_CLOEXEC, 3), "F_DUPFD_CLOEXEC")
+    let isSealed = linux_seal_against_shrinking(copy)
     memory = .file(fd: copy, offset: offset)
     file = OwnedFD(copy)
     self.byteCount = byteCount
     self.isDevices = isDevices
     isDMABuf = isDevices
+    canShrink = !isDevices && !isSealed
   }
 
   /// A descriptor of the caller's, which keeps it open as long as the block.
@@ -49,6 +53,7 @@ final class MemoryBlock: Sendable {
     file = nil
     isDevices = false
     isDMABuf = true
+    canShrink = false
   }
 
   /// Memory that is mapped already.
@@ -58,6 +63,7 @@ final class MemoryBlock: Sendable {
     self.byteCount = byteCount
     isDevices = false
     isDMABuf = false
+    canShrink = false
   }
 
   /// Whether its owner may take it away under a reader.
@@ -88,6 +94,10 @@ final class MemoryBlock: Sendable {
   private func mapped(
     _ fd: Int32, _ offset: Int, _ count: Int, _ body: (UnsafeRawBufferPointer) -> Void
   ) throws(SharedBufferError) {
+    var status = stat()
+    if canShrink, unsafe fstat(fd, &status) != 0 || status.st_size < offset + count {
+      throw .outOfBounds
+    }
     let intoPage = offset % pageByteCount
     let length = intoPage + count
     let pages = unsafe mmap(nil, length, PROT_READ, MAP_SHARED, fd, offset - intoPage)

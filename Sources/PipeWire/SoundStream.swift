@@ -7,8 +7,6 @@ package protocol SoundObserver: AnyObject {
   /// Samples came: left and right in turn, good until the call returns. `time` is when the first of
   /// them was heard or recorded, in nanoseconds of CLOCK_MONOTONIC.
   func soundTook(_ samples: Span<Float>, at time: Int64)
-  /// Whether it is linked to something that gives samples.
-  func soundLinked(_ isLinked: Bool)
   /// No samples follow; PipeWire's own words.
   func soundFailed(_ text: String)
 }
@@ -111,8 +109,6 @@ package final class SoundStream {
     unsafe events.state_changed = { context, _, state, message in
       let observer = unsafe stream(context).observer
       switch state {
-      case PW_STREAM_STATE_STREAMING: observer?.soundLinked(true)
-      case PW_STREAM_STATE_PAUSED: observer?.soundLinked(false)
       case PW_STREAM_STATE_ERROR, PW_STREAM_STATE_UNCONNECTED:
         unsafe observer?.soundFailed(
           message.map { unsafe String(cString: $0) } ?? "its source is gone")

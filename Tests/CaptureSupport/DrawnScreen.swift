@@ -18,6 +18,8 @@ package final class DrawnScreen: Sendable {
       ScreenProducer.Picture(NumberedPicture(number: number))
     }
     package var size: (width: Int, height: Int)
+    /// Whether nonsense is written over what is said of the pictures, at any time.
+    package var lies = false
   }
 
   private struct State {
@@ -90,6 +92,7 @@ package final class DrawnScreen: Sendable {
       height: size.height, offer: offer)
     let timer = try loop.addTimer { loop.quit() }
     var next = MonotonicClock.now()
+    var random = SplitMix(seed: UInt64(next))
     while true {
       let (orders, number, isOver) = state.withLock {
         ($0.orders, $0.drawn.count + 1, $0.isOver)
@@ -107,10 +110,11 @@ package final class DrawnScreen: Sendable {
           if $0.orders.once > 0 { $0.orders.once -= 1 }
         }
       }
+      if orders.lies { for _ in 0..<4 { screen.lie(&random) } }
       if isDue { next = max(next + Int64(1e9 / orders.rate), now - 100_000_000) }
       if orders.rate == 0 { next = now }
       let pause = orders.rate > 0 ? max(next - MonotonicClock.now(), 100_000) : 2_000_000
-      timer.arm(after: .nanoseconds(min(pause, 2_000_000)))
+      timer.arm(after: .nanoseconds(min(pause, orders.lies ? 50_000 : 2_000_000)))
       loop.run()
     }
   }

@@ -2,6 +2,7 @@ import CLinux
 import CPipeWire
 import Glibc
 package import Posix
+package import TestSupport
 
 @testable package import PipeWire
 
@@ -99,6 +100,7 @@ package final class ScreenProducer {
   private var usesDMABufs = false
   package private(set) var isStreaming = false
   package private(set) var bufferCount = 0
+  private var buffers: [UnsafeMutablePointer<pw_buffer>] = []
 
   /// The test runs the loop. The consumer may have so many buffers as `bufferCounts` says; one number
   /// is insisted on.
@@ -314,7 +316,7 @@ package final class ScreenProducer {
     // More than any format needs.
     let byteCount = Self.headGap + ((width + 8) * 4 + offer.rowGap) * (height + 2)
     for index in 0..<Int(buffer.pointee.buffer.pointee.n_datas) {
-      let fd = memfd_create("screen", UInt32(MFD_CLOEXEC))
+      let fd = memfd_create("screen", UInt32(MFD_CLOEXEC) | UInt32(MFD_ALLOW_SEALING))
       ftruncate(fd, byteCount)
       let data = buffer.pointee.buffer.pointee.datas! + index
       data.pointee.type = (usesDMABufs ? SPA_DATA_DmaBuf : SPA_DATA_MemFd).rawValue
@@ -325,14 +327,40 @@ package final class ScreenProducer {
       data.pointee.data = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
     }
     bufferCount += 1
+    buffers.append(buffer)
   }
 
   private func remove(_ buffer: UnsafeMutablePointer<pw_buffer>) {
     bufferCount -= 1
+    buffers.removeAll { $0 == buffer }
     for index in 0..<Int(buffer.pointee.buffer.pointee.n_datas) {
       let data = buffer.pointee.buffer.pointee.datas![index]
       munmap(data.data, Int(data.maxsize))
       close(Int32(data.fd))
+    }
+  }
+
+  /// Writes nonsense over what is said of the pictures in all buffers, the consumer's too, and tries to take
+  /// their memory away.
+  package func lie(_ random: inout SplitMix) {
+    for buffer in buffers where random.below(2) == 0 {
+      let raw = buffer.pointee.buffer!
+      for index in 0..<Int(raw.pointee.n_datas) where random.below(3) == 0 {
+        let data = raw.pointee.datas![index]
+        data.chunk.pointee = spa_chunk(
+          offset: UInt32(bitPattern: random.lie()), size: UInt32(bitPattern: random.lie()),
+          stride: random.lie(), flags: random.below(4) == 0 ? random.lie() : 0)
+        if random.below(50) == 0 {
+          ftruncate(Int32(data.fd), 4096)
+          ftruncate(Int32(data.fd), Int(data.maxsize))
+        }
+      }
+      for index in 0..<Int(raw.pointee.n_metas) {
+        let meta = raw.pointee.metas![index]
+        guard meta.type != SPA_META_Busy.rawValue else { continue }
+        let words = meta.data.assumingMemoryBound(to: Int32.self)
+        for word in 0..<Int(meta.size) / 4 where random.below(4) == 0 { words[word] = random.lie() }
+      }
     }
   }
 
@@ -355,6 +383,14 @@ package final class ScreenProducer {
     events.add_buffer = { context, buffer in producer(context).add(buffer!) }
     events.remove_buffer = { context, buffer in producer(context).remove(buffer!) }
     return events
+  }
+}
+
+extension SplitMix {
+  /// A number that stands where another should.
+  fileprivate mutating func lie() -> Int32 {
+    let edges: [Int32] = [0, 1, -1, 4, 16, 128, 1280, 1344, 4096, 5120, 65_536, .max, .min]
+    return below(4) == 0 ? Int32(truncatingIfNeeded: Int(next() >> 1)) : edges[below(edges.count)]
   }
 }
 

@@ -9,7 +9,7 @@ final class SoundCapture {
   enum Choice: Equatable, Sendable {
     /// What the default output plays.
     case defaultOutput
-    /// What one application plays, by its name or its node's.
+    /// What one application plays, or one output, by its name or its node's.
     case application(String)
     case defaultMicrophone
     /// A microphone by its name, description or serial.
@@ -39,7 +39,6 @@ final class SoundCapture {
   private var stream: SoundStream?
   /// When the stream was made, or gave samples last.
   private var lastHeard: Int64 = 0
-  private var isLinked = false
   private var failure: String?
 
   init(
@@ -73,7 +72,6 @@ final class SoundCapture {
   /// The connection that its stream belongs to is gone, or goes.
   func letGo() {
     stream = nil
-    isLinked = false
     frames.cut()
   }
 
@@ -94,7 +92,7 @@ final class SoundCapture {
     }
     if stream == nil { open(target, on: connection, now: now) }
     guard stream != nil, now - lastHeard > Self.patience else { return }
-    say(.lost, isLinked ? "it gives no samples" : missing)
+    say(.lost, "it gives no samples")
     // Nobody links a stream anew whose target came back.
     letGo()
     lastHeard = now
@@ -115,26 +113,26 @@ final class SoundCapture {
   }
 
   private func target(in nodes: [Connection.Node]) -> SoundStream.Target? {
-    func find(_ word: String, _ mediaClasses: [String]) -> SoundStream.Target? {
+    func find(_ word: String, _ mediaClasses: [String]) -> Connection.Node? {
       let candidates = nodes.filter { $0.mediaClass.map(mediaClasses.contains) ?? false }
-      let found =
-        candidates.first { $0.name == word || $0.serial == word }
+      return candidates.first { $0.name == word || $0.serial == word }
         ?? candidates.first { $0.title == word }
-      return found.map(SoundStream.Target.node)
     }
     return switch choice {
     case .defaultOutput:
-      nodes.contains { $0.mediaClass == "Audio/Sink" || $0.mediaClass == "Audio/Duplex" }
-        ? .defaultSink : nil
+      nodes.contains { $0.mediaClass.map(Self.outputs.contains) ?? false } ? .defaultSink : nil
     case .defaultMicrophone:
       nodes.contains { $0.mediaClass.map(Self.microphones.contains) ?? false }
         ? .defaultSource : nil
-    case .application(let word): find(word, ["Stream/Output/Audio"])
-    case .microphone(let word): find(word, Self.microphones)
+    case .application(let word):
+      find(word, Self.applications).map { .node($0) } ?? find(word, Self.outputs).map { .sink($0) }
+    case .microphone(let word): find(word, Self.microphones).map { .node($0) }
     }
   }
 
-  private static let microphones = ["Audio/Source", "Audio/Source/Virtual", "Audio/Duplex"]
+  static let outputs = ["Audio/Sink", "Audio/Duplex"]
+  static let applications = ["Stream/Output/Audio"]
+  static let microphones = ["Audio/Source", "Audio/Source/Virtual", "Audio/Duplex"]
 
   private var missing: String {
     switch choice {
@@ -167,8 +165,6 @@ extension SoundCapture: SoundObserver {
       }
     }
   }
-
-  func soundLinked(_ isLinked: Bool) { self.isLinked = isLinked }
 
   func soundFailed(_ text: String) { failure = text }
 }
