@@ -30,17 +30,19 @@ final class VideoTracks {
     camera?.begin()
   }
 
-  /// The packet that goes next; nil while one is on its way, and where none waits.
+  /// The packet that goes next; nil while one is on its way, and where none waits. It allocates nothing.
   func next() -> (track: VideoTrack, packet: OutgoingPacket)? {
     guard sending == nil else { return nil }
-    let turns = last === screen ? [camera, screen] : [screen, camera]
-    for case let track? in turns {
-      guard let packet = track.packets.next() else { continue }
-      sending = track
-      last = track
-      return (track, packet)
-    }
-    return nil
+    guard let camera else { return take(from: screen) }
+    return last === screen
+      ? take(from: camera) ?? take(from: screen) : take(from: screen) ?? take(from: camera)
+  }
+
+  private func take(from track: VideoTrack) -> (track: VideoTrack, packet: OutgoingPacket)? {
+    guard let packet = track.packets.next() else { return nil }
+    sending = track
+    last = track
+    return (track, packet)
   }
 
   /// The packet that was on its way is out, or will not be.
@@ -57,10 +59,13 @@ final class VideoTracks {
       $0.hasContainers = false
     }
     sending = nil
-    for case let track? in [screen, camera] {
-      _ = track.packets.next()
-      track.packets.free()
-    }
+    drop(screen)
+    if let camera { drop(camera) }
+  }
+
+  private func drop(_ track: VideoTrack) {
+    _ = track.packets.next()
+    track.packets.free()
   }
 
   /// For how many nanoseconds an encoder has been at one picture.
