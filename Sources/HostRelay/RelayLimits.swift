@@ -77,6 +77,8 @@ enum RelayLimits {
   static let ungreeted = 64
   /// The same, of one address off loopback.
   static let ungreetedOfAddress = 5
+  /// At the HTTP port: a browser opens six at once for a page's files (Chromium and Firefox), and a WebSocket.
+  static let ungreetedOfBrowser = 16
   /// A relay that starts agents gives up a port that a stranger has held for so long.
   static let strangerPatience = Duration.seconds(5)
   /// Consumers of one port.

@@ -41,7 +41,8 @@ import Wire
       "| unacknowledged | \(seconds(limits.userTimeout)) s, off loopback |",
       "| consumers | \(limits.consumers) a port |", "has \(limits.reservedPlaces) places more",
       "| not yet heard | \(limits.ungreeted) a port, \(limits.ungreetedOfAddress) an address off"
-        + " loopback, \(seconds(WireLimits.greetingTime)) s each |",
+        + " loopback (HTTP: \(limits.ungreetedOfBrowser), since a browser opens six at once),"
+        + " \(seconds(WireLimits.greetingTime)) s each |",
       "| a still picture | \(seconds(limits.snapshotTime)) s, \(limits.snapshotBytes) bytes |",
       "| push that reads nothing | \(seconds(limits.childStuckAfter)) s |",
       "| push tried again | after \(limits.pushRetryDelays.map(seconds).joined(separator: ", ")) s,"

@@ -118,7 +118,7 @@ import Testing
   @Test("64 connections may wait to be heard, of one address off loopback 5")
   func antechamber() throws {
     final class Connection {}
-    var antechamber = Antechamber()
+    var antechamber = Antechamber(limitOfAddress: RelayLimits.ungreetedOfAddress)
     let now = Moment.now
     let far = try #require(SocketAddress("192.0.2.1:1"))
     let near = try #require(SocketAddress("127.0.0.1:1"))

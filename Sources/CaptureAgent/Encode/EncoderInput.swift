@@ -24,12 +24,18 @@ final class EncoderInput {
   private var doubted: Frame?
   /// When all of a frame was read last.
   private var lastWhole: Int64 = 0
+  private var lastFrame: Int64 = 0
 
   /// What damage does not tell of is seen after so long, in nanoseconds.
   private static let doubtTime: Int64 = 700_000_000
+  // While frames come, the next one is read whole: a picture between two of them would be one too many for
+  // their rate, and players would be late by it.
+  private static let quietTime: Int64 = 150_000_000
 
   /// When the last frame is to be read again, whole.
-  var recheckDue: Int64? { doubted == nil ? nil : lastWhole + Self.doubtTime }
+  var recheckDue: Int64? {
+    doubted == nil ? nil : max(lastWhole + Self.doubtTime, lastFrame + Self.quietTime)
+  }
 
   init(configuration: EncoderConfiguration) {
     self.configuration = configuration
@@ -42,8 +48,9 @@ final class EncoderInput {
   ) throws(EncoderError) -> Int {
     held = nil
     doubted = nil
+    lastFrame = MonotonicClock.now()
     guard let picture = frame.dmaBuf else {
-      let isWhole = MonotonicClock.now() >= lastWhole + Self.doubtTime
+      let isWhole = lastFrame >= lastWhole + Self.doubtTime
       let written = try convert(frame, isWhole: isWhole, into: pictures, of: device)
       if frame.damage != nil, !isWhole { doubted = consume frame }
       return written

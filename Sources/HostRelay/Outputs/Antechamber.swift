@@ -10,6 +10,10 @@ struct Antechamber {
   }
 
   private var entries: [ObjectIdentifier: Entry] = [:]
+  /// How many there may be of one address off loopback.
+  private let limitOfAddress: Int
+
+  init(limitOfAddress: Int) { self.limitOfAddress = limitOfAddress }
 
   /// Whether accepting must rest until one of them greets or is cut.
   var isFull: Bool { entries.count >= RelayLimits.ungreeted }
@@ -17,7 +21,7 @@ struct Antechamber {
   /// Whether one more from `peer` may come in; loopback has no bound of its own.
   func admits(_ peer: SocketAddress) -> Bool {
     guard !peer.isLoopback else { return true }
-    return entries.values.count { $0.address == peer.bytes } < RelayLimits.ungreetedOfAddress
+    return entries.values.count { $0.address == peer.bytes } < limitOfAddress
   }
 
   mutating func enter(_ connection: ObjectIdentifier, from peer: SocketAddress, now: Moment) {

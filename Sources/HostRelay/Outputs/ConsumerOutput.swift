@@ -14,7 +14,7 @@ final class ConsumerOutput {
   private let listener: Listener
   private var count = 0
   private var connections: [ObjectIdentifier: ConsumerConnection] = [:]
-  private var antechamber = Antechamber()
+  private var antechamber = Antechamber(limitOfAddress: RelayLimits.ungreetedOfAddress)
   private var failures = RepeatedError("consumer")
   private var refusals = RepeatedError("consumers")
 

@@ -19,7 +19,7 @@ final class HTTPServer {
   private let closer: LoopTimer
   private var newcomers: [ObjectIdentifier: Newcomer] = [:]
   private var viewers: [ObjectIdentifier: LiveConnection] = [:]
-  private var antechamber = Antechamber()
+  private var antechamber = Antechamber(limitOfAddress: RelayLimits.ungreetedOfBrowser)
   private var viewerCount = 0
   private var refusals = RepeatedError("viewers")
 
