@@ -104,7 +104,8 @@ let package = Package(
         .embedInCode("Web/Page/wire.js"), .embedInCode("Web/Page/codecs.js"),
         .embedInCode("Web/Page/source.js"), .embedInCode("Web/Page/outputs.js"),
         .embedInCode("Web/Page/sound.js"), .embedInCode("Web/Page/soundsource.js"),
-        .embedInCode("Web/Page/setup.js"), .embedInCode("Web/Page/words.js"),
+        .embedInCode("Web/Page/camera.js"), .embedInCode("Web/Page/setup.js"),
+        .embedInCode("Web/Page/words.js"),
       ],
       swiftSettings: house),
 

@@ -88,7 +88,8 @@ enum Agent {
 
   private static func explainMemory(_ options: Options) -> ExitCode {
     let configuration = EncoderConfiguration(options, size: options.patternSize)
-    let budget = MemoryBudget(options: options, configuration: configuration)
+    let camera = options.camera.map { _ in EncoderConfiguration(cameraBeside: options) }
+    let budget = MemoryBudget(options: options, configuration: configuration, camera: camera)
     for line in budget.lines { print(line) }
     return budget.isWithinLimit ? .finished : .memoryLimit
   }

@@ -28,6 +28,8 @@ struct Options: Sendable {
   var source: Source
   var showsCursor: Bool
   var sounds = SoundWish()
+  /// The one beside a screen; nil: none.
+  var camera: CameraWish?
   /// The size and the turn of the pictures.
   var wish = PictureWish()
   var framesPerSecond: Int
@@ -59,6 +61,7 @@ struct Options: Sendable {
       Option(
         "source", .value("SOURCE"), "portal, camera[:NAME], node:NAME-OR-SERIAL, pattern",
         standard: "portal"),
+      Option("camera", .optionalValue("NAME"), "beside the screen, as a stream of its own"),
       Option(
         "audio", .value("SOUND"), "none, app[:NAME], mic[:NAME] or both", standard: "none"),
       Option("audio-bitrate", .value("BITS"), "a second of each sound", standard: "96k"),
@@ -135,6 +138,14 @@ struct Options: Sendable {
       Int(text).flatMap { (1...240).contains($0) ? $0 : nil }
     }
     if let preset, !values.isSaid("fps") { framesPerSecond = preset.framesPerSecond }
+    if let name = values["camera"] {
+      if case .camera = source {
+        throw UsageError("--camera stands beside a screen, and --source is a camera already")
+      }
+      camera = CameraWish(
+        name: name.isEmpty ? nil : name, size: CameraWish.besideSize, isSizeAsked: true,
+        framesPerSecond: framesPerSecond)
+    }
     if values["bitrate"] != nil {
       bitsPerSecond = try values.value("bitrate", "bits a second from 100k to 200M") { text in
         OptionFormat.bitrate(text).flatMap { (100_000...200_000_000).contains($0) ? $0 : nil }

@@ -8,8 +8,8 @@ import Wire
 /// The agent: every station that a picture passes, in its order, and the loop that they share. Read
 /// this first.
 ///
-///     VideoTrack: ScreenSource -> FrameSlot -> EncodeThread -> PacketSlot -> RelayListener
-///     Sounds -------------------------------------------------------------------^
+///     VideoTracks: ScreenSource -> FrameSlot -> EncodeThread -> PacketSlot -> RelayListener
+///     Sounds --------------------------------------------------------------------^
 final class Pipeline {
   // How long a last message may take to go out.
   private static let partingTime = Duration.milliseconds(500)
@@ -25,7 +25,9 @@ final class Pipeline {
   private let memory: MemoryWatch
   private let status: Status
   private let loop: Loop
-  private let screen: VideoTrack
+  private let tracks: VideoTracks
+  private var screen: VideoTrack { tracks.screen }
+  private let camera: SideCamera?
   private let listener: RelayListener
   private let signals: [SignalSource]
   private let ticks: TimerSource
@@ -84,7 +86,15 @@ final class Pipeline {
     status = Status(limits: limits, memory: memory)
     loop = try Loop()
     let callbacks = Callbacks()
-    screen = try VideoTrack(.screen, loop: loop) { callbacks.pipeline?.handle($0) }
+    let screen = try VideoTrack(.screen, loop: loop) { callbacks.pipeline?.handle($0) }
+    let camera = try SideCamera(
+      options.camera, loop: loop, onEvent: { callbacks.pipeline?.handle(camera: $0) },
+      outlet: SideCamera.Outlet(
+        send: { callbacks.pipeline?.listener.link?.send($0) },
+        refusal: { callbacks.pipeline?.refusal(ofCamera: ($0, $1)) },
+        changed: { callbacks.pipeline?.expectMemory() }))
+    tracks = VideoTracks(screen: screen, camera: camera?.track)
+    self.camera = camera
     pause = Pause { callbacks.pipeline?.pauseChanged() }
     desktop = DesktopPresence(
       loop: loop, wishes: options.presence, name: options.name,
@@ -118,7 +128,8 @@ final class Pipeline {
       try options.tokenFile.map { try LinkToken(existing: $0) }
       ?? LinkToken(file: RuntimeDirectory().file("token"))
     listener = try RelayListener(
-      address: options.listen, token: token, framesPerSecond: options.framesPerSecond, loop: loop
+      address: options.listen, token: token,
+      framesPerSecond: options.framesPerSecond * (camera == nil ? 1 : 2), loop: loop
     ) { callbacks.pipeline?.handle($0) }
     callbacks.pipeline = self
   }
@@ -127,6 +138,7 @@ final class Pipeline {
   func run() -> ExitCode {
     do {
       try screen.startEncoder(EncoderConfiguration(options, size: options.patternSize))
+      try tracks.camera?.startEncoder(EncoderConfiguration(cameraBeside: options))
       try listener.start()
     } catch {
       let end = SourceEnd(opening: error)
@@ -144,7 +156,7 @@ final class Pipeline {
     loop.run()
     desktop.close()
     sounds.stop()
-    screen.stop(hasHung: hasHung)
+    tracks.stop(hasHung: hasHung)
     return ending ?? .bug
   }
 
@@ -181,7 +193,7 @@ final class Pipeline {
   /// One that does not fit the memory plan stays off, and its viewers read why.
   private func switchSound(_ which: StreamDescription.Source, isOn: Bool) {
     if isOn, let size = screen.size, limits.dataBytes != nil,
-      !plan(width: size.width, height: size.height, sounds: sounds.count + 1).isWithinLimit
+      !plan(size, sounds: sounds.count + 1, camera: camera?.size).isWithinLimit
     {
       Log.note("\(which.word): no room for it within the memory limit")
       listener.link?.send(.soundState(which, .lost, "no room for it within the memory limit"))
@@ -194,9 +206,14 @@ final class Pipeline {
   private func expectMemory() {
     guard let size = screen.size else { return }
     memory.expect(
-      plan(width: size.width, height: size.height, sounds: sounds.count),
-      halved: plan(
-        width: size.width, height: size.height, isHalved: true, sounds: sounds.count))
+      plan(size, sounds: sounds.count, camera: camera?.size),
+      halved: plan(size, isHalved: true, sounds: sounds.count, camera: camera?.size))
+  }
+
+  private func refusal(ofCamera camera: (Int, Int)) -> String? {
+    guard let size = screen.size, limits.dataBytes != nil else { return nil }
+    let budget = plan(size, sounds: sounds.count, camera: camera)
+    return budget.isWithinLimit ? nil : budget.refusal
   }
 
   /// Nothing is heard by nobody, nor while the broadcast is paused.
@@ -219,6 +236,16 @@ final class Pipeline {
   private func handle(_ event: VideoTrack.Event) {
     switch event {
     case .source(let event): handle(event)
+    case .failed(let end): finish(end)
+    case .packet: sendPacket()
+    }
+  }
+
+  private func handle(camera event: VideoTrack.Event) {
+    switch event {
+    case .source(let event): camera?.take(event)
+    case .failed(let end) where end.code == .memoryLimit: finish(end)
+    case .failed(let end): camera?.fail(end.text)
     case .packet: sendPacket()
     }
   }
@@ -226,7 +253,7 @@ final class Pipeline {
   private func handle(_ event: SourceEvent) {
     switch event {
     case .format(let width, let height):
-      let budget = plan(width: width, height: height, sounds: sounds.count)
+      let budget = plan((width, height), sounds: sounds.count, camera: camera?.size)
       if limits.dataBytes != nil, !budget.isWithinLimit {
         finish(SourceEnd(code: .memoryLimit, text: budget.refusal))
       } else {
@@ -235,17 +262,21 @@ final class Pipeline {
         Log.note("capturing \(width)x\(height)")
         identity.notices.status("capturing \(width)x\(height)")
         tellDesktop()
+        camera?.begin()
       }
     case .ended(let end): finish(end)
     }
   }
 
   private func plan(
-    width: Int, height: Int, isHalved: Bool = false, sounds: Int
+    _ size: (width: Int, height: Int), isHalved: Bool = false, sounds: Int,
+    camera: (width: Int, height: Int)?
   ) -> MemoryBudget {
-    var configuration = EncoderConfiguration(options, size: (width, height))
-    configuration.takeFrames(FrameShape(width: width, height: height), isHalved: isHalved)
-    return MemoryBudget(options: options, configuration: configuration, sounds: sounds)
+    var configuration = EncoderConfiguration(options, size: size)
+    configuration.takeFrames(FrameShape(width: size.width, height: size.height), isHalved: isHalved)
+    return MemoryBudget(
+      options: options, configuration: configuration, sounds: sounds,
+      camera: camera.map { EncoderConfiguration(cameraBeside: options, size: $0) })
   }
 
   /// After each picture, and once a second.
@@ -257,7 +288,7 @@ final class Pipeline {
     if step == .end {
       finish(SourceEnd(code: .memoryLimit, text: "no memory is left to give back: \(text)"))
     } else {
-      screen.orders.change { $0.memory = step }
+      tracks.order { $0.memory = step }
       listener.link?.isNarrow = step >= .queues
       if step >= .picture { AllocationGuard.giveBack() } else { AllocationGuard.keepReserve() }
     }
@@ -282,22 +313,20 @@ final class Pipeline {
         .started(.init(name: options.name, source: options.source.word, driver: driver)))
       if pause.isOn { link.send(.paused(pause.reasons)) }
       link.isNarrow = memory.step >= .queues
-      screen.begin()
+      tracks.begin()
       if links == 1 { startSounds() } else { sounds.announce() }
+      camera?.announce()
       holdSounds()
       startSource()
       sendFigures()
       tellDesktop()
     case .message(let message): obey(message)
-    case .packetSent: screen.packets.free()
+    case .packetSent:
+      tracks.sent()
+      sendPacket()
     case .unlinked(let cause):
       Log.note("link \(links): closed: \(cause)")
-      screen.orders.change {
-        $0.link = nil
-        $0.hasContainers = false
-      }
-      _ = screen.packets.next()
-      screen.packets.free()
+      tracks.unlinked()
       holdSounds()
       viewers = 0
       tellDesktop()
@@ -307,11 +336,11 @@ final class Pipeline {
 
   private func obey(_ message: Message) {
     switch message {
-    case .keyframeRequest: screen.orders.requestKeyframe()
-    case .bitrate(_, let rate):
-      screen.orders.change { $0.bitrate = max(Int(rate), 100_000) }
+    case .keyframeRequest(let stream): tracks[stream].orders.requestKeyframe()
+    case .bitrate(let stream, let rate):
+      tracks[stream].orders.change { $0.bitrate = max(Int(rate), 100_000) }
     case .audience(let readers, let containers):
-      screen.orders.change { $0.hasContainers = containers > 0 }
+      tracks.order { $0.hasContainers = containers > 0 }
       viewers = Int(readers)
       tellDesktop()
     case .pause(let reasons):
@@ -328,13 +357,13 @@ final class Pipeline {
   /// No packet goes out between `paused` and `resumed`, and a keyframe behind that.
   private func pauseChanged() {
     let isPaused = pause.isOn
-    screen.orders.change { $0.isPaused = isPaused }
+    tracks.order { $0.isPaused = isPaused }
     holdSounds()
     tellDesktop()
     guard isPaused else {
       Log.note("goes on")
       listener.link?.send(.resumed)
-      if listener.link != nil { screen.begin() }
+      if listener.link != nil { tracks.begin() }
       return
     }
     Log.note(pause.reasons.text.isEmpty ? "paused" : "paused: \(pause.reasons.text)")
@@ -342,9 +371,9 @@ final class Pipeline {
   }
 
   private func sendPacket() {
-    guard let packet = screen.packets.next() else { return }
-    guard let link = listener.link, ending == nil, !pause.isOn else { return screen.packets.free() }
-    link.send(packet, stream: screen.stream)
+    guard let (track, packet) = tracks.next() else { return }
+    guard let link = listener.link, ending == nil, !pause.isOn else { return tracks.sent() }
+    link.send(packet, stream: track.stream)
     #if DEBUG
       Faults.leak()
     #endif
@@ -357,12 +386,13 @@ final class Pipeline {
 
   private func lookAround(now: Int64) {
     listener.tick(now: now)
+    camera?.tick(now: now)
     sendFigures()
     desktop.tick(now: now)
     // An allocation may have had it; where there is room again, the next one finds it.
     if memory.step < .picture { AllocationGuard.keepReserve() }
     lookAtMemory(afterPicture: false)
-    if screen.counts.busyTime(now: now) > Self.longestPicture {
+    if tracks.busyTime(now: now) > Self.longestPicture {
       hasHung = true
       finish(SourceEnd(code: .bug, text: "the driver has not come back with a picture for 5 s"))
     }
@@ -371,7 +401,7 @@ final class Pipeline {
   /// To the service manager's watchdog: this loop turns, and the encoder is not lost in the driver.
   private func saysAlive() {
     let patience = identity.notices.watchdogInterval?.nanoseconds ?? 0
-    guard screen.counts.busyTime(now: MonotonicClock.now()) < patience else { return }
+    guard tracks.busyTime(now: MonotonicClock.now()) < patience else { return }
     UncountedAllocations.during { identity.notices.alive() }
   }
 

@@ -11,8 +11,9 @@ import Wire
 final class VideoTrack {
   /// What a track tells, on the loop's thread.
   enum Event {
-    /// What its source tells, and why its encoder cannot go on.
     case source(SourceEvent)
+    /// Its encoder cannot go on.
+    case failed(SourceEnd)
     /// A packet waits in `packets`.
     case packet
   }
@@ -73,13 +74,18 @@ final class VideoTrack {
     encoder = try WorkerThread(name: "encoder") { thread.run() }
   }
 
-  /// Begins with what `make` makes, for the first time only; it is given what takes its events.
+  /// Begins with what `make` makes, unless there is a source; it is given what takes its events.
   func startSource(_ make: (@escaping (SourceEvent) -> Void) -> any ScreenSource) {
     guard frameSource == nil else { return }
     let source = make { [unowned self] event in handle(event) }
     frameSource = source
     source.start()
   }
+
+  func stopSource() { frameSource?.stop() }
+
+  /// Lets a source that has ended go, so that another may begin; not from one of its events.
+  func forgetSource() { frameSource = nil }
 
   /// A link, or the end of a pause: the pictures begin anew, with a description and a keyframe.
   func begin() {
@@ -102,7 +108,7 @@ final class VideoTrack {
   }
 
   private func takeFailure() {
-    if let end = failure.take() { onEvent(.source(.ended(end))) }
+    if let end = failure.take() { onEvent(.failed(end)) }
   }
 
   private func takeImportFailure() {

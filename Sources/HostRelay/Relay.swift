@@ -136,6 +136,9 @@ final class Relay {
       http.finishReaders(of: broadcast.container.stream)
       pushes.finishStream()
     }
+    broadcast.camera.container.finished = { [http, broadcast] in
+      http.finishReaders(of: broadcast.camera.container.stream)
+    }
     for output in [broadcast.fragments, broadcast.movie] {
       output.finished = { [http] in http.finishReaders(of: output.stream) }
     }

@@ -32,7 +32,9 @@ extension Display {
     guard let handle = unsafe newDevicelessDisplay() else {
       throw .failed(call: "va_newDisplayContext", status: VA_STATUS_ERROR_ALLOCATION_FAILED)
     }
-    unsafe setenv("LIBVA_DRIVERS_PATH", driverFolder, 1)
+    // Only the first time: another thread may be reading the environment.
+    let known = unsafe getenv("LIBVA_DRIVERS_PATH").map { unsafe String(cString: $0) }
+    if known != driverFolder { unsafe setenv("LIBVA_DRIVERS_PATH", driverFolder, 1) }
     var name = Array(driverName.utf8CString)
     let status = unsafe name.withUnsafeMutableBufferPointer { name in
       unsafe vaSetDriverName(handle, name.baseAddress)

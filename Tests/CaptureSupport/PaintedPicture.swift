@@ -3,7 +3,9 @@ import CPipeWire
 @testable package import PipeWire
 
 /// A picture as a test wants it seen, and what a producer of any format makes of it, in double precision.
-package struct PaintedPicture: Sendable {
+///
+/// Unchecked: one thread at a time paints it.
+package final class PaintedPicture: @unchecked Sendable {
   /// One plane's samples, row by row, without gaps.
   package struct Plane: Sendable {
     package var rows: [[UInt8]] = []
@@ -13,6 +15,7 @@ package struct PaintedPicture: Sendable {
   let height: Int
   /// 0xRRGGBB.
   let color: @Sendable (_ x: Int, _ y: Int) -> UInt32
+  private var painted: (format: PixelFormat, colour: SampleColour, planes: [Plane])?
 
   package init(
     width: Int, height: Int, color: @escaping @Sendable (_ x: Int, _ y: Int) -> UInt32
@@ -24,7 +27,14 @@ package struct PaintedPicture: Sendable {
 
   /// What is not said of the colour is what is usual for a small picture: BT.601, limited.
   package func planes(_ format: PixelFormat, _ colour: SampleColour) -> [Plane] {
-    let samples = { x, y in YCbCr(rgb(x, y), colour) }
+    if let painted, (painted.format, painted.colour) == (format, colour) { return painted.planes }
+    let planes = paint(format, colour)
+    painted = (format, colour, planes)
+    return planes
+  }
+
+  private func paint(_ format: PixelFormat, _ colour: SampleColour) -> [Plane] {
+    let samples = { [unowned self] x, y in YCbCr(rgb(x, y), colour) }
     switch format {
     case .nv12:
       let chroma = chroma(samples)

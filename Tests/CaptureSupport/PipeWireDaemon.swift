@@ -48,7 +48,8 @@ func startBus(at path: String, in directory: TestDirectory) throws -> ProcessRun
 /// A client's connection to the daemon whose socket that is.
 package func connectToPipeWire(at socketPath: String) throws -> OwnedFD {
   let socket = OwnedFD(
-    try check(Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0), "socket"))
+    try check(
+      Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0), "socket"))
   var address = sockaddr_un()
   address.sun_family = sa_family_t(AF_UNIX)
   withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: socketPath.utf8) }

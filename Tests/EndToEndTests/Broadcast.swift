@@ -106,6 +106,11 @@ final class Broadcast {
     var lastDeath: String { json["last_death"] as? String ?? "" }
     var agentPID: pid_t? { (agent["pid"] as? Int).map(pid_t.init) }
     func agentFigure(_ name: String) -> Int { agent[name] as? Int ?? 0 }
+    /// Of the camera beside the screen.
+    var camera: (state: String, text: String) {
+      let camera = json["camera"] as? [String: Any] ?? [:]
+      return (camera["state"] as? String ?? "", camera["text"] as? String ?? "")
+    }
     /// The state of each sound that the agent has spoken of.
     var sounds: [String: String] {
       (json["sounds"] as? [String: [String: Any]] ?? [:]).compactMapValues {

@@ -74,5 +74,121 @@ extension EndToEnd {
         #expect(mistaken.status?.lastDeath.contains("(exit 69)") == true)
       }
     }
+
+    private static let patches: [UInt32] = [
+      0x000000, 0xffffff, 0x808080, 0xebebeb, 0xff0000, 0x00ff00, 0x0000ff, 0xffff00,
+    ]
+
+    private func camera(_ name: String, on desktop: DesktopSession) -> PaintedCamera {
+      PaintedCamera(
+        name, in: desktop.environment["XDG_RUNTIME_DIR"] ?? "", width: 640, height: 480,
+        picture: PaintedPicture(width: 640, height: 480) { x, y in
+          Self.patches[x / 160 + y / 240 * 4]
+        })
+    }
+
+    private func waitForCamera(_ state: String, of broadcast: Broadcast) throws {
+      try waitUntil(
+        "camera \(state)", within: .seconds(15), isTrue: { broadcast.status?.camera.state == state }
+      )
+    }
+
+    @Test
+    func `a camera and both sounds beside 1080p are streams of their own, within the memory limit`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let desktop = try DesktopSession(in: directory)
+        for thing in ["window=counter", "speakers", "microphone"] { try desktop.show(thing) }
+        let first = camera("patches", on: desktop)
+        let broadcast = try Broadcast(
+          in: directory, desktop: desktop, agent: ["--camera=patches", "--audio", "both"])
+        try broadcast.waitUntilLive()
+        try broadcast.waitForSounds(["app": "on", "mic": "on"])
+        try waitForCamera("on", of: broadcast)
+
+        let picture = try RGBPicture(of: "\(broadcast.page)/camera.ts", in: directory)
+        #expect(picture.width == 640 && picture.height == 480)
+        for (index, color) in Self.patches.enumerated() {
+          for (x, y) in [(20, 20), (80, 120), (140, 220)] {
+            let distance = picture.distance(
+              x: index % 4 * 160 + x, y: index / 4 * 240 + y, from: color)
+            #expect(distance <= 3, "patch \(index), \(x) \(y)")
+          }
+        }
+        let player = try Player(broadcast.liveTS, in: directory)
+        let counter = try player.waitForCounter(past: 0, within: .seconds(5))
+        try player.waitForCounter(past: counter + 60, within: .seconds(10))
+
+        // The page shows it in a corner, until it is put away. Greys are the same in either standard.
+        let page = try Browser(broadcast.page)
+        let corner = "document.getElementById('camera')"
+        try page.wait(until: "\(corner)?.width === 640 && !\(corner).hidden")
+        try waitUntil(
+          "the camera on the page",
+          isTrue: {
+            let seen = try page.colours(of: corner, x: [80, 240, 400, 560], y: 120)
+            return zip(seen, [0, 255, 128, 235]).allSatisfy { seen, grey in
+              seen.distance(to: .init(red: grey, green: grey, blue: grey)) <= 3
+            }
+          })
+        try page.shot("camera", in: directory)
+        try page.evaluate("document.getElementById('show-camera').click()")
+        try page.wait(until: "\(corner).hidden")
+        try page.evaluate("document.getElementById('show-camera').click()")
+        try page.wait(until: "!\(corner).hidden")
+
+        // Who joins late begins each stream at its keyframe.
+        let consumer = try ScriptedPeer.consumer(of: broadcast.consumers)
+        var last: [UInt32: Int64] = [:]
+        var count: [UInt32: Int] = [:]
+        try consumer.receive("fifty packets of each stream") { raw -> Void? in
+          guard raw.header.kind == .packet else { return nil }
+          let stream = raw.header.stream
+          if last[stream] == nil, stream <= 2 {
+            #expect(raw.header.flags.contains(.keyframe), "stream \(stream)")
+          }
+          #expect(raw.header.pts > last[stream] ?? .min, "stream \(stream)")
+          last[stream] = raw.header.pts
+          count[stream, default: 0] += 1
+          return (1...4).allSatisfy { count[$0] ?? 0 >= 50 } ? () : nil
+        }
+
+        let agent = try #require(broadcast.agentPID)
+        let figures = try ProcessFigures(of: agent)
+        print("1080p, camera, both sounds: \(figures)")
+        #expect(figures.peakKB < 50_000)
+        #expect(broadcast.status?.agentFigure("memory_step") == 0)
+
+        first.end()
+        try waitForCamera("lost", of: broadcast)
+        #expect(broadcast.status?.camera.text == "the camera is gone")
+        #expect(broadcast.status?.state == "live")
+        let second = camera("patches", on: desktop)
+        try waitForCamera("on", of: broadcast)
+        #expect(broadcast.agentPID == agent)
+        second.end()
+      }
+    }
+
+    @Test func `a camera that does not fit is off, with the sum, and the screen goes on`() throws {
+      try withTestDirectory { directory in
+        let broadcast = try Broadcast(
+          in: directory, agent: ["--camera", "--memory-limit", "36MiB", "--size", "1920x1080"])
+        try broadcast.waitUntilLive()
+        try waitForCamera("lost", of: broadcast)
+        #expect(
+          broadcast.status?.camera.text.hasPrefix("the memory plan does not fit: ") == true)
+        let plan = [
+          "--explain-memory", "--va-display", "none", "--camera", "--audio", "both", "--size",
+        ]
+        for (size, code) in [("1920x1080", Int32(0)), ("3840x2160", 86)] {
+          let run = try ProcessRun.run(
+            program("capture-agent"), plan + [size], name: "plan", in: directory)
+          #expect(run.exitCode == code)
+          #expect(run.output.contains("camera: NV12 surface: 3 x 450 kB = 1350 kB"))
+        }
+      }
+    }
   }
 }

@@ -1,3 +1,4 @@
+import PipeWire
 import Report
 import VAAPI
 import Wire
@@ -13,6 +14,8 @@ struct EncoderConfiguration: Equatable, Sendable {
   var profile: Profile?
   var colour = Colour.bt709
   var display = DisplayChoice.auto
+  /// Whether a camera's pictures take memory beside it.
+  var isBesideCamera = false
   /// Whether frames may come in formats that are unpacked before they are converted.
   var takesAnyFormat = false
   /// The folder of the software driver's module: the executable's own.
@@ -58,11 +61,12 @@ struct EncoderConfiguration: Equatable, Sendable {
   var surfaceByteCount: Int { codedWidth * codedHeight * 3 / 2 }
 
   /// An access unit that codes every sample as it is takes the surface and 2 % for headers. Above
-  /// 1080p a quarter of that is room enough for what is readable, and what does not fit is coded again,
-  /// coarser. No larger one than a message can carry is of use.
+  /// 1080p a quarter of that is room enough for what is readable, and beside a camera half of a 1080p
+  /// picture's; for what does not fit, room is made then, or it is coded again, coarser. No larger one than a message can carry is of use.
   var codedBufferByteCount: Int {
     let whole = surfaceByteCount + surfaceByteCount / 50 + 4096
-    let needed = min(whole, max(Self.largestWholeByteCount, whole / 4))
+    let most = isBesideCamera ? Self.largestWholeByteCount / 2 : Self.largestWholeByteCount
+    let needed = min(whole, max(most, whole / 4))
     return min((needed + 4095) / 4096 * 4096, WireLimits.payload)
   }
 
@@ -77,10 +81,24 @@ extension EncoderConfiguration {
       width: size.width, height: size.height, framesPerSecond: options.framesPerSecond,
       bitsPerSecond: options.bitsPerSecond, profile: options.profile, colour: options.colour,
       display: options.display, driverFolder: Executable.folder, wish: options.wish)
+    isBesideCamera = options.camera != nil
     switch options.source {
     case .node, .camera: takesAnyFormat = true
     case .portal, .pattern: break
     }
+  }
+}
+
+extension EncoderConfiguration {
+  /// Of the camera beside the screen, whose pictures are as large as it gives them: `size` is that, or
+  /// what is wanted.
+  init(cameraBeside options: Options, size: (width: Int, height: Int)? = nil) {
+    let wanted = CameraWish.besideSize
+    self.init(
+      width: size?.width ?? wanted.width, height: size?.height ?? wanted.height,
+      framesPerSecond: options.framesPerSecond, profile: options.profile, colour: options.colour,
+      display: options.display, driverFolder: Executable.folder)
+    takesAnyFormat = true
   }
 }
 

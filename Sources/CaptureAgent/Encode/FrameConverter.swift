@@ -15,8 +15,9 @@ final class FrameConverter {
   /// Turned pixels on their way; empty where none are turned.
   private var tile: [UInt32]
 
-  // Mapped at a time: 64 rows at 1080p.
+  // Mapped at a time: 64 rows up to 1080p, fewer above.
   private static let stripeLimit = 480 << 10
+  private static let mostStripeRows = 64
   // An even number; a tile with the rows it is read from stays in the processor's first cache.
   private static let tileSide = 64
 
@@ -38,7 +39,8 @@ final class FrameConverter {
   static func stripeByteCount(width: Int) -> Int { stripeRows(width: width) * width * 4 }
 
   private static func stripeRows(width: Int) -> Int {
-    max(2, stripeLimit / (width * PixelFormat.Plane.pixels.byteCount) & ~1)
+    let fitting = stripeLimit / (width * PixelFormat.Plane.pixels.byteCount)
+    return max(2, min(fitting, mostStripeRows) & ~1)
   }
 
   /// Converts what `damage` covers, or everything, and fills up to the coded size by repeating the

@@ -33,7 +33,10 @@ struct MemoryBudget: Equatable, Sendable {
   }
 
   /// The plan of an agent with this encoder; nil stands for one that has no picture yet.
-  init(configuration: EncoderConfiguration?, tier: MemoryTier, limit: Int, sounds: Int = 0) {
+  init(
+    configuration: EncoderConfiguration?, tier: MemoryTier, limit: Int, sounds: Int = 0,
+    camera: EncoderConfiguration? = nil
+  ) {
     self.tier = tier
     self.limit = limit
     var pools: [Pool] = []
@@ -44,7 +47,10 @@ struct MemoryBudget: Equatable, Sendable {
     add("their data", bytes: Self.ownDataKB << 10, isData: true)
     add("thread stack", count: 2, bytes: MemoryLimits.threadStackByteCount, isData: true)
     add("reserve of the allocation guard", bytes: AllocationGuard.reserveByteCount, isData: true)
-    if let configuration {
+    func add(picturesOf configuration: EncoderConfiguration, _ whose: String) {
+      func add(_ name: String, count: Int = 1, bytes: Int, isData: Bool = false) {
+        pools.append(Pool(name: whose + name, count: count, byteCount: bytes, isData: isData))
+      }
       let geometry = configuration.geometry
       add("stripe of a frame", bytes: FrameConverter.stripeByteCount(width: geometry.frame.width))
       if configuration.takesAnyFormat {
@@ -64,6 +70,12 @@ struct MemoryBudget: Equatable, Sendable {
         add("coded buffer", bytes: configuration.codedBufferByteCount)
       }
     }
+    if let configuration { add(picturesOf: configuration, "") }
+    if let camera {
+      add("camera: thread stack", bytes: 2 * MemoryLimits.threadStackByteCount, isData: true)
+      add("camera: what PipeWire takes", bytes: Self.cameraKB << 10, isData: true)
+      add(picturesOf: camera, "camera: ")
+    }
     if sounds > 0 {
       add("libraries for sound", bytes: Self.soundCodeKB << 10)
       add("sound: converter and encoder", count: sounds, bytes: Self.soundKB << 10, isData: true)
@@ -72,15 +84,19 @@ struct MemoryBudget: Equatable, Sendable {
   }
 
   /// Of the tier and the limit that the options name.
-  init(options: Options, configuration: EncoderConfiguration?, sounds: Int? = nil) {
+  init(
+    options: Options, configuration: EncoderConfiguration?, sounds: Int? = nil,
+    camera: EncoderConfiguration? = nil
+  ) {
     self.init(
       configuration: configuration, tier: options.memoryTier, limit: options.memoryLimit,
-      sounds: sounds ?? options.sounds.count)
+      sounds: sounds ?? options.sounds.count, camera: camera)
   }
 
   /// Measured on a release build that captures through the portal: VmPeak and VmData less what is
   /// planned beside them.
   private static let soundKB = 4_850
+  private static let cameraKB = 600
   private static let soundCodeKB = 1_300
   private static let codeKB = 15_350
   private static let ownDataKB = 1_700

@@ -7,7 +7,7 @@ final class ConsumerConnection {
   var greeted: (() -> [Message])?
   /// Called right after: the time for its reader to join the stream.
   var joins: (() -> Void)?
-  var wantsKeyframe: (() -> Void)?
+  var wantsKeyframe: ((_ stream: UInt32) -> Void)?
   /// Called once, at the end.
   var ended: ((ConsumerEnd) -> Void)?
 
@@ -113,7 +113,7 @@ final class ConsumerConnection {
     guard raw.header.kind != .packet else { throw .invalid("packet from a consumer") }
     switch (try Message(raw), isGreeted) {
     case (.greeting(let greeting), false): takeGreeting(greeting)
-    case (.keyframeRequest, true): wantsKeyframe?()
+    case (.keyframeRequest(let stream), true): wantsKeyframe?(stream)
     case (.heartbeat, true): break
     case (.finished, true): end(.left)
     case (let message, _): throw .invalid("\(message.kind) from a consumer")

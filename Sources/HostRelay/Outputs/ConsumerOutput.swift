@@ -64,7 +64,9 @@ final class ConsumerOutput {
       connection.joins = { [weak self, weak connection] in
         if let connection { self?.broadcast.packets.join(connection.reader, now: .now) }
       }
-      connection.wantsKeyframe = { [weak self] in _ = self?.broadcast.askForKeyframe(.consumer) }
+      connection.wantsKeyframe = { [weak self] in
+        self?.broadcast.askForKeyframe(of: $0, .consumer)
+      }
       connection.ended = { [weak self, weak connection] end in
         if let connection { self?.ended(connection, end) }
       }

@@ -26,8 +26,12 @@ final class Broadcast {
   let fragments = FragmentOutput()
   /// The screen and its sounds as fragmented MP4, for players.
   let movie = FragmentOutput()
+  /// The camera beside the screen.
+  let camera: CameraStream
   /// Sends to the agent, if there is one.
-  var tell: ((Message) -> Void)?
+  var tell: ((Message) -> Void)? {
+    didSet { camera.tell = tell }
+  }
   /// Whether an agent that is lost again is nothing new for the log.
   var isRepeating: () -> Bool = { false }
   /// The first picture of an agent has come.
@@ -42,7 +46,10 @@ final class Broadcast {
   var beginsAgain = true
 
   /// Every form of it.
-  var streams: [Stream] { [packets, container.stream, fragments.stream, movie.stream] }
+  var streams: [Stream] { screenStreams + [camera.container.stream] }
+  private var screenStreams: [Stream] {
+    [packets, container.stream, fragments.stream, movie.stream]
+  }
 
   private let hold: Duration?
   private var isFinishTold = false
@@ -67,7 +74,9 @@ final class Broadcast {
     self.hold = hold
     session = Session(hold: hold)
     container = try ContainerOutput()
-    for stream in streams {
+    camera = try CameraStream()
+    packets.requestCameraKeyframe = { [camera] in camera.askForKeyframe(.behind) }
+    for stream in screenStreams {
       stream.requestKeyframe = { [weak self] in
         self?.askForKeyframe($0, isServed: $1) ?? false
       }
@@ -82,6 +91,7 @@ final class Broadcast {
     lastInstance = greeting.instance
     startedStreams = []
     requests.restart()
+    camera.restart()
     if resumeOwed != greeting.instance { resumeOwed = nil }
     if session.isPaused { tell?(.pause(session.pauseReasons)) }
     tellBitrate()
@@ -100,7 +110,12 @@ final class Broadcast {
       descriptions[number] = description
       if description.codec == .h264 {
         startedStreams.remove(number)
-        packets.forgetCache()
+        if description.source == .camera {
+          camera.described(as: number)
+          packets.forgetCameraCache()
+        } else {
+          packets.forgetCache()
+        }
       } else {
         let sounds = descriptions.values.filter { $0.codec == .opus }.map(\.source)
           .sorted { $0.rawValue < $1.rawValue }
@@ -115,7 +130,7 @@ final class Broadcast {
       sounds[source] = (state, text)
       if state != .on { container.stop(source) }
       let reason = text.isEmpty ? "" : ": \(text)"
-      Log.note("\(source.word) sound \(state.word)\(reason)")
+      Log.note("\(source.word)\(source == .camera ? "" : " sound") \(state.word)\(reason)")
       put(message)
     case .paused(let reasons):
       session.paused(reasons)
@@ -154,11 +169,12 @@ final class Broadcast {
       return
     }
     let isSound = description.codec == .opus
+    let isCamera = number == camera.number
     if isKeyframe { startedStreams.insert(number) }
     guard isSound || startedStreams.contains(number) else {
       // An agent that this relay took over goes on in the middle.
       counts.withheld += 1
-      askForKeyframe(.resume)
+      askForKeyframe(of: number, .resume)
       return
     }
     count(raw, isKeyframe: isKeyframe, now: now)
@@ -166,6 +182,14 @@ final class Broadcast {
       raw.header.pts, stream: number, frame: description.frameInterval, now: now)
     if stamp.isDiscontinuous { counts.discontinuities += 1 }
     let kind: Packet.Kind = isSound ? .sound : isKeyframe ? .keyframe : .picture
+    if isCamera {
+      let own: Packet.Kind = isKeyframe ? .cameraKeyframe : .cameraPicture
+      packets.put(raw.packet(own, stamp: stamp), now: now)
+      camera.container.put(
+        raw.payload, kind: kind, pts: stamp.pts, frame: description.frameInterval, now: now)
+      if isKeyframe { camera.keyframePassed() }
+      return
+    }
     packets.put(raw.packet(kind, stamp: stamp), now: now)
     if isSound {
       container.put(sound: raw.payload, of: description.source, pts: stamp.pts, now: now)
@@ -216,6 +240,15 @@ final class Broadcast {
     return messages
   }
 
+  /// Of the stream that has this number, where that is the camera's; else of the screen.
+  func askForKeyframe(of stream: UInt32, _ reason: KeyframeRequests.Reason) {
+    if stream == camera.number {
+      camera.askForKeyframe(reason)
+    } else {
+      askForKeyframe(reason)
+    }
+  }
+
   /// Says whether one is to be expected soon.
   @discardableResult
   func askForKeyframe(_ reason: KeyframeRequests.Reason, isServed: Bool = false) -> Bool {
@@ -257,6 +290,7 @@ final class Broadcast {
   func tellAudience() {
     let containers =
       container.stream.readerCount + fragments.stream.readerCount + movie.stream.readerCount
+      + camera.container.stream.readerCount
     tell?(
       .audience(
         readers: UInt32(packets.readerCount + containers), containers: UInt32(containers)))
@@ -266,6 +300,7 @@ final class Broadcast {
     for stream in streams { stream.tick(now: now) }
     passKeyframeRequest(now: now)
     if packets.isSuspended { container.keepAlive(now: now) }
+    camera.tick(now: now)
     if session.state != .live, keepAlive.isDue(now: now) { put(stateMessage) }
     if session.isExpired(now: now) { expire() }
   }
@@ -286,6 +321,7 @@ final class Broadcast {
     container.finish()
     fragments.finish()
     movie.finish()
+    camera.finish()
     setup = nil
     descriptions = [:]
     sounds = [:]
@@ -295,6 +331,7 @@ final class Broadcast {
     wantedSounds = [:]
     resumeOwed = nil
     packets.forgetCache()
+    packets.forgetCameraCache()
     guard !forGood else { return }
     ended = ended.suffix(Self.endedLimit - 1) + [session.id]
     finished?(code, text)
@@ -321,6 +358,9 @@ final class Broadcast {
     session.agentGreeted(session: 0, epoch: 0)
     session.keepPause(of: former)
     (self.setup, self.descriptions) = (setup, descriptions)
+    if let number = descriptions.first(where: { $0.value.source == .camera })?.key {
+      camera.described(as: number)
+    }
     announceState()
     for message in preface.dropFirst() { put(message) }
   }
@@ -356,7 +396,7 @@ final class Broadcast {
 
   /// The first stream of pictures; 0 before it is described.
   private var video: UInt32 {
-    descriptions.filter { $0.value.codec == .h264 }.keys.min() ?? 0
+    descriptions.filter { $0.value.codec == .h264 && $0.value.source != .camera }.keys.min() ?? 0
   }
 
   private var stateMessage: Message {

@@ -11,14 +11,17 @@ struct GOPCache {
   /// When the keyframe came; nil while the cache is empty.
   private(set) var keyframeTime: Moment?
 
+  /// What serves where nothing follows.
+  var lastPackets: [Packet] { packets.isEmpty ? keyframe.map { [$0] } ?? [] : packets }
+
   mutating func put(_ packet: Packet, now: Moment) {
     switch packet.kind {
     case .message: return
-    case .keyframe:
+    case .keyframe, .cameraKeyframe:
       clear()
       keyframe = packet
       keyframeTime = now
-    case .picture, .sound: guard keyframeTime != nil else { return }
+    case .picture, .sound, .cameraPicture: guard keyframeTime != nil else { return }
     }
     packets.append(packet)
     byteCount += packet.bytes.count

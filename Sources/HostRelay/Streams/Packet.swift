@@ -6,9 +6,14 @@ struct Packet {
     case keyframe
     case picture
     case sound
+    // The same of the camera beside the screen, which a reader may lose or be given by itself.
+    case cameraKeyframe
+    case cameraPicture
     /// Keeps its place among the packets and is never dropped.
     case message
   }
+
+  var isCameras: Bool { kind == .cameraKeyframe || kind == .cameraPicture }
 
   let kind: Kind
   /// Nanoseconds of the session's output clock, which never goes back; 0 for a message.

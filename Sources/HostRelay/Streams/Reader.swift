@@ -38,6 +38,11 @@ final class Reader {
   /// True from the first keyframe on.
   private(set) var hasStarted = false
   private var hasAsked = false
+  /// The same of the camera beside the screen: it may be behind by itself.
+  private var awaitsCameraKeyframe = true
+  private var hasAskedForCamera = false
+  /// Whether it was given a picture of the camera's that it can decode.
+  private var hasCamera = false
   private var waiting = WaitingPackets()
 
   /// What logs and the status call it.
@@ -46,6 +51,8 @@ final class Reader {
   var overflowed: (() -> Void)?
   /// Called when only a keyframe can help: nothing waits and pictures are withheld.
   var needsKeyframe: (() -> Void)?
+  /// The same for the camera's.
+  var needsCameraKeyframe: (() -> Void)?
   private(set) var drops = Drops()
   /// Its consumer does not look: it gets messages and sound, and no pictures. It goes on at a keyframe.
   var isHeld = false {
@@ -53,7 +60,10 @@ final class Reader {
       guard isHeld != oldValue else { return }
       awaitsKeyframe = true
       hasAsked = true
-      if !isHeld { needsKeyframe?() }
+      loseCamera()
+      guard !isHeld else { return }
+      needsKeyframe?()
+      if hasCamera { needsCameraKeyframe?() }
     }
   }
 
@@ -66,7 +76,10 @@ final class Reader {
       hasStarted = true
       return
     }
-    for packet in cached { waiting.append(packet, since: nil) }
+    for packet in cached {
+      waiting.append(packet, since: nil)
+      if packet.kind == .cameraKeyframe { takeCameraKeyframe() }
+    }
     awaitsKeyframe = false
     hasStarted = true
     guard isIdle, let sink, let first = waiting.takeFirst() else { return }
@@ -93,7 +106,9 @@ final class Reader {
       drops.overrun += dropped.count
       drops.bytes += dropped.byteCount
       awaitsKeyframe = true
+      loseCamera()
     }
+    if packet.isCameras { return put(camera: packet, now: now) }
     if packet.kind == .keyframe {
       awaitsKeyframe = false
       hasStarted = true
@@ -117,8 +132,39 @@ final class Reader {
       hasAsked = true
       needsKeyframe?()
     }
+    if hasCamera, awaitsCameraKeyframe, !hasAskedForCamera { askForCamera() }
     return nil
   }
+
+  private func put(camera packet: Packet, now: Moment) {
+    guard hasStarted else { return }
+    if packet.kind == .cameraKeyframe {
+      takeCameraKeyframe()
+    } else if waiting.delay(now: now) >= RelayLimits.softDelay {
+      loseCamera()
+    }
+    guard awaitsCameraKeyframe else { return append(packet, now: now) }
+    guard hasCamera else {
+      // One that has joined, and has nothing to begin with. It is behind with nothing.
+      if !hasAskedForCamera { askForCamera() }
+      return
+    }
+    drops.behind += 1
+    drops.bytes += packet.bytes.count
+  }
+
+  private func takeCameraKeyframe() {
+    hasCamera = true
+    awaitsCameraKeyframe = false
+    hasAskedForCamera = false
+  }
+
+  private func askForCamera() {
+    hasAskedForCamera = true
+    needsCameraKeyframe?()
+  }
+
+  private func loseCamera() { awaitsCameraKeyframe = true }
 
   /// A packet is never refused for its own size: into an empty queue it always goes.
   private func isOverrun(by packet: Packet, now: Moment) -> Bool {

@@ -7,6 +7,8 @@ final class Stream {
   /// Called when a reader needs a keyframe, or has an old one to begin with (`isServed`) and would
   /// have a new one; says whether one is on its way.
   var requestKeyframe: ((KeyframeRequests.Reason, _ isServed: Bool) -> Bool)?
+  /// Called when a reader needs a keyframe of the camera's.
+  var requestCameraKeyframe: (() -> Void)?
   /// Called when a reader came or went.
   var audienceChanged: (() -> Void)?
 
@@ -14,6 +16,8 @@ final class Stream {
   var head: Packet?
 
   private(set) var cache = GOPCache()
+  /// Of the camera beside the screen.
+  private var cameraCache = GOPCache()
   /// What readers that have left lost; those present are added by `drops`.
   private var formerDrops = Reader.Drops()
   private var readers: [ObjectIdentifier: Reader] = [:]
@@ -36,19 +40,22 @@ final class Stream {
   func join(_ reader: Reader, now: Moment) {
     readers[ObjectIdentifier(reader)] = reader
     reader.needsKeyframe = { [weak self] in _ = self?.requestKeyframe?(.behind, false) }
+    reader.needsCameraKeyframe = { [weak self] in self?.requestCameraKeyframe?() }
     if let head { reader.put(head, now: now) }
     if isSuspended {
-      reader.start(
-        with: cache.packets.isEmpty ? cache.keyframe.map { [$0] } ?? [] : cache.packets,
-        now: now)
+      reader.start(with: cache.lastPackets + cameraCache.lastPackets, now: now)
     } else if let time = cache.keyframeTime, now - time <= RelayLimits.freshKeyframe {
-      reader.start(with: cache.packets, now: now)
+      start(reader, now: now)
     } else if requestKeyframe?(.join, !cache.packets.isEmpty) == true {
       joiners[ObjectIdentifier(reader)] = now
     } else {
-      reader.start(with: cache.packets, now: now)
+      start(reader, now: now)
     }
     audienceChanged?()
+  }
+
+  private func start(_ reader: Reader, now: Moment) {
+    reader.start(with: cache.packets + cameraCache.packets, now: now)
   }
 
   func leave(_ reader: Reader) {
@@ -56,12 +63,13 @@ final class Stream {
     joiners[ObjectIdentifier(reader)] = nil
     formerDrops += reader.drops
     reader.needsKeyframe = nil
+    reader.needsCameraKeyframe = nil
     audienceChanged?()
   }
 
   /// Hands one packet or message to every reader.
   func put(_ packet: Packet, now: Moment) {
-    cache.put(packet, now: now)
+    if packet.isCameras { cameraCache.put(packet, now: now) } else { cache.put(packet, now: now) }
     if packet.kind == .keyframe { joiners.removeAll(keepingCapacity: true) }
     for reader in readers.values { reader.put(packet, now: now) }
   }
@@ -69,13 +77,16 @@ final class Stream {
   /// What is cached belongs to a stream description that holds no longer.
   func forgetCache() { cache.forget() }
 
+  /// The same for the camera's.
+  func forgetCameraCache() { cameraCache.forget() }
+
   /// Starts the joiners that have waited long enough with what there is; logs what readers lost.
   func tick(now: Moment) {
     if let line = dropLog.line(for: readers.values, now: now) { Log.note(line) }
     guard !joiners.isEmpty, !cache.packets.isEmpty else { return }
     for (identifier, since) in joiners where now - since >= RelayLimits.joinerPatience {
       joiners[identifier] = nil
-      readers[identifier]?.start(with: cache.packets, now: now)
+      if let reader = readers[identifier] { start(reader, now: now) }
     }
   }
 

@@ -10,6 +10,7 @@ enum PageFile: String {
   case outputs = "/outputs.js"
   case sound = "/sound.js"
   case soundSource = "/soundsource.js"
+  case camera = "/camera.js"
   case setup = "/setup.js"
   case words = "/words.js"
 
@@ -22,7 +23,7 @@ enum PageFile: String {
     case .index: "text/html; charset=utf-8"
     case .style: "text/css; charset=utf-8"
     case .icon: "image/svg+xml"
-    case .page, .wire, .codecs, .source, .outputs, .sound, .soundSource, .setup, .words:
+    case .page, .wire, .codecs, .source, .outputs, .sound, .soundSource, .camera, .setup, .words:
       "text/javascript; charset=utf-8"
     }
   }
@@ -39,6 +40,7 @@ enum PageFile: String {
     case .outputs: PackageResources.outputs_js
     case .sound: PackageResources.sound_js
     case .soundSource: PackageResources.soundsource_js
+    case .camera: PackageResources.camera_js
     case .setup: PackageResources.setup_js
     case .words: PackageResources.words_js
     }

@@ -37,13 +37,18 @@ struct Site {
       return .socket(
         SocketFeed(
           source: broadcast.fragments.stream, preface: [], isHeld: false,
-          wantsKeyframe: { broadcast.askForKeyframe(.consumer) }))
+          wantsKeyframe: { broadcast.askForKeyframe(of: $0, .consumer) }))
     case "/watch":
       return .socket(
         SocketFeed(
           source: broadcast.packets, preface: [.greeting(identity())] + broadcast.preface,
-          isHeld: request.isHeld, wantsKeyframe: { broadcast.askForKeyframe(.consumer) }))
+          isHeld: request.isHeld, wantsKeyframe: { broadcast.askForKeyframe(of: $0, .consumer) }))
     case "/live.ts": return stream(broadcast.container.stream, type: "video/mp2t")
+    case "/camera.ts":
+      guard broadcast.camera.number != nil || broadcast.sounds[.camera] != nil else {
+        return .document(.line(404, "there is no camera beside the screen"))
+      }
+      return stream(broadcast.camera.container.stream, type: "video/mp2t")
     case "/live.mp4": return stream(broadcast.movie.stream, type: "video/mp4")
     case "/snapshot.png": return snapshot(.png)
     case "/snapshot.jpg": return snapshot(.jpg)

@@ -8,7 +8,7 @@ struct SocketFeed {
   /// Goes out first.
   let preface: [Message]
   let isHeld: Bool
-  let wantsKeyframe: () -> Void
+  let wantsKeyframe: (_ stream: UInt32) -> Void
 }
 
 /// One browser on a WebSocket. Messages of Wire go both ways, as on the consumers' port; who may come
@@ -92,7 +92,7 @@ struct SocketFeed {
   private func take(_ message: Message) throws(WireError) {
     let now = Moment.now
     switch message {
-    case .keyframeRequest: feed.wantsKeyframe()
+    case .keyframeRequest(let stream): feed.wantsKeyframe(stream)
     case .heartbeat(let time, _):
       say(.heartbeat(time: UInt64(MonotonicClock.now()), echo: time))
     case .acknowledgement(let pictures): acknowledgements.heard(pictures, now: now)

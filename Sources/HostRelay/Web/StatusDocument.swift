@@ -41,6 +41,7 @@ struct StatusDocument {
       ("last_packet_ms", milliseconds(since: broadcast.counts.lastPacket)),
       ("streams", .list(streams)),
       ("sounds", .object(sounds)),
+      ("camera", camera),
       ("readers", readers),
       ("keyframe_requests", keyframeRequests),
       ("pushes", pushes.json),
@@ -101,8 +102,14 @@ struct StatusDocument {
     }
   }
 
+  private var camera: JSONText {
+    guard let camera = broadcast.sounds[.camera] else { return .none }
+    return .object([("state", .text(camera.state.word)), ("text", .text(camera.text))])
+  }
+
   private var sounds: [(String, JSONText)] {
-    broadcast.sounds.sorted { $0.key.rawValue < $1.key.rawValue }.map { source, sound in
+    broadcast.sounds.filter { $0.key != .camera }.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+      source, sound in
       (
         source.word,
         .object([("state", .text(sound.state.word)), ("text", .text(sound.text))])
@@ -118,6 +125,7 @@ struct StatusDocument {
       ("containers", .object(output(broadcast.container.stream) + counts(of: viewers))),
       ("fragments", .object(output(broadcast.fragments.stream))),
       ("movies", .object(output(broadcast.movie.stream))),
+      ("cameras", .object(output(broadcast.camera.container.stream))),
     ])
   }
 

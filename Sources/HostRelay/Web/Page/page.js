@@ -8,6 +8,7 @@ import * as sound from "/sound.js";
 import { Setup } from "/setup.js";
 import { bitrateWords, memoryWords, stateWords, uncounted, uncountedWords } from "/words.js";
 import * as soundSource from "/soundsource.js";
+import { Camera } from "/camera.js";
 
 const element = (id) => document.getElementById(id);
 // Keys stand in the fragment, which a browser never sends: #key=…&control=…
@@ -132,6 +133,7 @@ function connect() {
   mine.onclose = () => {
     if (mine !== socket) return;
     player.restart?.();
+    camera.restart();
     reconnect(isOpen);
   };
 }
@@ -169,22 +171,29 @@ function take(message) {
     case wire.kinds.started:
       sounds.clear();
       showSounds();
+      camera.update({ state: "off", detail: "" });
       break;
     case wire.kinds.description: {
       const description = wire.readDescription(message.payload);
       sources.set(message.stream, description.source);
       if (description.isVideo && description.source === 1) describe(description.codec);
+      if (description.isVideo && description.source === 2) camera.describe(message.stream);
       break;
     }
     case wire.kinds.soundState: {
       const { source: from, ...how } = wire.readSoundState(message.payload);
-      sounds.set(from, how);
-      showSounds();
+      if (from === 2) {
+        camera.update(how);
+      } else {
+        sounds.set(from, how);
+        showSounds();
+      }
       break;
     }
     case wire.kinds.packet: {
       const from = sources.get(message.stream);
       if (from === 1) player.take?.(message.payload, message.isKeyframe, message.time);
+      else if (from === 2) camera.take(message.payload, message.isKeyframe, message.time);
       else if (sounds.has(from)) mixer?.take(from, message.payload, message.time);
       break;
     }
@@ -305,6 +314,7 @@ function choose(name) {
     ? new source.SourcePlayer(element("video"), address("/watch.mp4"), events)
     : new codecs.CodecPlayer(element("canvas"), events);
   counts.latency = undefined;
+  camera.setPlayable(!isSource);
   chooseMixer();
   if (socket?.readyState !== WebSocket.OPEN) return;
   send(wire.hold(isSource || document.hidden));
@@ -330,6 +340,7 @@ async function post(what, body = {}) {
   }
 }
 
+const camera = new Camera(element("camera"), element("show-camera"), send);
 const outputs = new Outputs(element("outputs"), ask);
 const setup = new Setup(element("setup"), ask, showStatus);
 
@@ -365,6 +376,7 @@ document.onkeydown = (event) => {
   if (event.target.closest("input, select, textarea, dialog") || event.ctrlKey || event.metaKey) return;
   if (event.key === "f") fullScreen();
   if (event.key === "i") toggleFigures();
+  if (event.key === "c" && !element("show-camera").hidden) camera.toggle();
   if (event.key === "m" && !element("listen").hidden) toggleListening();
 };
 // Another key.

@@ -32,6 +32,13 @@ export function write(kind, ...numbers) {
   return view.buffer;
 }
 
+/** Asks for a keyframe of one stream. */
+export function requestKeyframe(stream) {
+  const message = write(kinds.keyframeRequest);
+  new DataView(message).setUint32(16, stream);
+  return message;
+}
+
 /** Asks for a pause of this page alone (its reasons are one byte, 1), or for its end. */
 export function hold(isHeld) {
   if (!isHeld) return write(kinds.resume);

@@ -1,0 +1,102 @@
+import PipeWire
+import Posix
+import Report
+import Wire
+
+/// The camera beside a screen: a stream that comes when the screen's size is known and the memory plan has
+/// room for it, that may go, and that comes back by itself. Loop thread only.
+final class SideCamera {
+  /// What the pipeline does for it.
+  struct Outlet {
+    let send: (Message) -> Void
+    /// Why a camera of this size does not fit the memory plan; nil when it does.
+    let refusal: (_ width: Int, _ height: Int) -> String?
+    /// It takes its memory from now on, or has given it back.
+    let changed: () -> Void
+  }
+
+  // A camera that went is looked for so often.
+  private static let retryPause: Int64 = 2_000_000_000
+
+  let track: VideoTrack
+  private let wish: CameraWish
+  private let loop: Loop
+  private let outlet: Outlet
+  private var state = SoundState.off
+  private var text = ""
+  /// When it is tried again; nil: it is not.
+  private var retry: Int64?
+  private var hasBegun = false
+
+  /// nil where no camera is wished for. `onEvent` is told of its track.
+  init?(
+    _ wish: CameraWish?, loop: Loop, onEvent: @escaping (VideoTrack.Event) -> Void, outlet: Outlet
+  ) throws(PipeWireError) {
+    guard let wish else { return nil }
+    self.wish = wish
+    track = try VideoTrack(.camera, loop: loop, onEvent: onEvent)
+    self.loop = loop
+    self.outlet = outlet
+  }
+
+  /// Of its pictures; nil while it takes no memory.
+  var size: (width: Int, height: Int)? { state == .on ? track.size : nil }
+
+  /// The screen's size is known.
+  func begin() {
+    guard !hasBegun else { return }
+    hasBegun = true
+    if let refusal = outlet.refusal(wish.size.width, wish.size.height) { return lose(refusal) }
+    start()
+  }
+
+  /// Once a second.
+  func tick(now: Int64) {
+    guard let retry, now >= retry else { return }
+    self.retry = nil
+    track.forgetSource()
+    start()
+  }
+
+  /// Tells a relay that has just come how it stands.
+  func announce() { if hasBegun { outlet.send(.soundState(.camera, state, text)) } }
+
+  func take(_ event: SourceEvent) {
+    switch event {
+    case .format(let width, let height):
+      if let refusal = outlet.refusal(width, height) {
+        track.stopSource()
+        return lose(refusal)
+      }
+      become(.on, "")
+    case .ended(let end):
+      lose(end.text)
+      // Who said no is not asked again.
+      if end.code != .notAllowed { retry = MonotonicClock.now() + Self.retryPause }
+    }
+  }
+
+  /// Its encoder cannot go on.
+  func fail(_ text: String) {
+    track.stopSource()
+    retry = nil
+    lose(text)
+  }
+
+  private func start() {
+    track.startSource { [loop, wish, slot = track.frames] onEvent in
+      CameraSource(loop: loop, slot: slot, wish: wish, onEvent: onEvent)
+    }
+  }
+
+  private func lose(_ text: String) { become(.lost, text) }
+
+  private func become(_ state: SoundState, _ text: String) {
+    guard (state, text) != (self.state, self.text) else { return }
+    self.state = state
+    self.text = text
+    Log.note("camera \(state.word)\(text.isEmpty ? "" : ": \(text)")")
+    outlet.changed()
+    outlet.send(.soundState(.camera, state, text))
+  }
+}
