@@ -343,7 +343,9 @@ final class Pipeline {
       tracks.order { $0.hasContainers = containers > 0 }
       viewers = Int(readers)
       tellDesktop()
-    case .pause(let reasons): pause.begin(reasons)
+    case .pause(let reasons):
+      pause.begin(reasons)
+      desktop.review()
     case .resume: pause.endAll()
     case .sound(let which, let isOn): switchSound(which, isOn: isOn)
     case .finish(let reason):

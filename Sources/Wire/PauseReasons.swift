@@ -10,12 +10,15 @@ package struct PauseReasons: OptionSet, Hashable, Sendable {
   /// The person at the screen, by the desktop's notification.
   package static let person = PauseReasons(rawValue: 4)
   package static let locked = PauseReasons(rawValue: 8)
+  /// From before it falls asleep until it is awake, as where its lid is closed.
+  package static let asleep = PauseReasons(rawValue: 16)
 
   private static let words: [(PauseReasons, String)] = [
-    (.locked, "the session is locked"), (.person, "by the person at the screen"),
+    (.asleep, "the computer is asleep"), (.locked, "the session is locked"),
+    (.person, "by the person at the screen"),
     (.signal, "by a signal"),
   ]
-  private static let all: PauseReasons = [.control, .signal, .person, .locked]
+  private static let all: PauseReasons = [.control, .signal, .person, .locked, .asleep]
 
   /// For people, empty where whoever controls is all there is: they know.
   package var text: String {

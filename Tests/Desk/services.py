@@ -8,6 +8,7 @@ test speaks by org.porthole.Test.Do at /test of any of the names:
 
     lock, unlock            what owns the session says so; both ways of logind's
     hint yes, hint no       LockedHint alone
+    sleep, wake             logind says that the computer is about to, and that it is awake
     press KEY               the button of the notification that stands
     dismiss                 the person closes it
 """
@@ -98,6 +99,9 @@ def do(words):
         lock(verb == "lock")
     elif verb == "hint":
         hint(rest[0] == "yes")
+    elif verb in ("sleep", "wake"):
+        emit("/org/freedesktop/login1", "org.freedesktop.login1.Manager", "PrepareForSleep", "(b)",
+             verb == "sleep")
     elif verb == "press":
         emit("/org/freedesktop/Notifications", "org.freedesktop.Notifications", "ActionInvoked",
              "(us)", standing, rest[0])

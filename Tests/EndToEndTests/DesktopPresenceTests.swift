@@ -66,6 +66,42 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a computer that falls asleep says so first, and goes on when it is awake`() throws {
+      try withTestDirectory { directory in
+        let desktop = try DeskServices(["org.freedesktop.login1"], in: directory)
+        let broadcast = try Broadcast(
+          in: directory, services: desktop, agent: ["--size", "320x240"])
+        try broadcast.waitUntilLive()
+        let viewer = try ScriptedPeer.consumer(of: broadcast.consumers)
+        _ = try viewer.receivePacket()
+        try desktop.act("sleep")
+        #expect(try viewer.receiveState(.paused) == "the computer is asleep")
+        try desktop.act("wake")
+        try viewer.receiveState(.live)
+        #expect(try viewer.receivePacket().flags.contains(.keyframe))
+      }
+    }
+
+    // The relay hands the next agent the reasons of the last one, and nobody was left to end this one.
+    @Test func `a session that is unlocked while there is no agent is shown by the next one`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let desktop = try DeskServices(["org.freedesktop.login1"], in: directory)
+        let broadcast = try Broadcast(
+          in: directory, services: desktop, agent: ["--size", "320x240", "--pause-on-lock"])
+        let agent = try #require(try broadcast.waitUntilLive().agentPID)
+        let viewer = try ScriptedPeer.consumer(of: broadcast.consumers)
+        _ = try viewer.receivePacket()
+        try desktop.act("lock")
+        try viewer.receiveState(.paused)
+        kill(agent, SIGSTOP)
+        try desktop.act("unlock")
+        kill(agent, SIGKILL)
+        try viewer.receiveState(.live)
+      }
+    }
+
     @Test func `the person at the screen sees the viewers, pauses, resumes and stops`() throws {
       try withTestDirectory { directory in
         let desktop = try DeskServices(["org.freedesktop.Notifications"], in: directory)

@@ -51,6 +51,7 @@ final class PipeWireSource: ScreenSource {
   private var format: VideoFormat?
   private var lastPTS: Int64 = 0
   private var transform: UInt32 = 0
+  private var turns = RepeatedError("the screen's pictures come")
   /// What became of the pictures that came so far, but for what the stream that runs counts.
   private var settled = FrameCounts()
 
@@ -222,10 +223,8 @@ extension PipeWireSource: StreamObserver {
   func streamTook(_ lease: consuming BufferLease, _ layout: PictureLayout) {
     if layout.transform != transform {
       transform = layout.transform
-      Log.note(
-        transform == 0
-          ? "the screen's pictures are upright again"
-          : "the screen's pictures come turned (SPA transform \(transform))")
+      let turn = transform == 0 ? "upright" : "turned (SPA transform \(transform))"
+      if let line = turns.record(turn) { Log.note(line) }
     }
     let format = layout.format
     let dmaBuf = lease.dmaBuf.map { buffer in

@@ -26,6 +26,8 @@ final class DesktopPresence {
   private var session: Bus?
   private var system: Bus?
   private var isLost = false
+  private var isSystemLost = false
+  private var isAsleep = false
   private var lastAttempt: Int64?
 
   /// The person's pauses go into `pause`. `onStop` is called where the person ends the broadcast, inside a
@@ -61,13 +63,27 @@ final class DesktopPresence {
     notification.show(isLive ? .init(reasons: pause.reasons, viewers: viewers) : nil)
   }
 
+  /// The relay has handed over the reasons of the agent before this one: those that hold no more end.
+  func review() {
+    if !wishes.pausesOnLock || lock.isUnlocked { pause.end(.locked) }
+    if !isAsleep { pause.end(.asleep) }
+  }
+
   /// Once a second.
   func tick(now: Int64) {
     if isLost {
       isLost = false
       drop()
     }
-    if session == nil, now - (lastAttempt ?? 0) >= Self.reconnectPause { connect(now: now) }
+    if isSystemLost {
+      isSystemLost = false
+      isAsleep = false
+      system = nil
+      review()
+    }
+    if session == nil || system == nil, now - (lastAttempt ?? 0) >= Self.reconnectPause {
+      connect(now: now)
+    }
     notification.tick(now: now)
   }
 
@@ -80,21 +96,38 @@ final class DesktopPresence {
 
   private func connect(now: Int64) {
     lastAttempt = now
+    if session == nil { connectSession() }
+    if system == nil { connectSystem() }
+  }
+
+  private func connectSession() {
     do throws(BusError) {
       let bus = try Bus(loop: loop) { [unowned self] _ in isLost = true }
       session = bus
       if wishes.inhibits { try inhibition.use(bus) }
       // Also one that is not wanted any more may stand there still.
       try notification.use(bus)
-      guard wishes.pausesOnLock else { return }
-      try lock.watchSavers(on: bus)
+      if wishes.pausesOnLock { try lock.watchSavers(on: bus) }
     } catch {
       isLost = true
     }
-    guard wishes.pausesOnLock, system == nil else { return }
-    // A machine without logind has no bus of its own, or nobody there who knows.
-    system = try? Bus(.system, loop: loop) { _ in }
-    if let system { try? lock.watchLogin(on: system) }
+  }
+
+  /// A machine without logind has no such bus, or nobody there who knows.
+  private func connectSystem() {
+    do throws(BusError) {
+      let bus = try Bus(.system, loop: loop) { [unowned self] _ in isSystemLost = true }
+      system = bus
+      try bus.watchSignal(
+        "PrepareForSleep", of: "org.freedesktop.login1.Manager", from: LockWatch.login
+      ) { [unowned self] _, values in
+        isAsleep = values.first?.truth == true
+        isAsleep ? pause.begin(.asleep) : pause.end(.asleep)
+      }
+      if wishes.pausesOnLock { try lock.watchLogin(on: bus) }
+    } catch {
+      isSystemLost = true
+    }
   }
 
   private func drop() {

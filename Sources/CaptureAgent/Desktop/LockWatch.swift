@@ -1,7 +1,7 @@
 /// Hears when the session is locked and unlocked: from logind, and from the desktop's screen saver where
 /// it has one. Whoever spoke last is believed. Loop thread only.
 final class LockWatch {
-  private static let login = "org.freedesktop.login1"
+  static let login = "org.freedesktop.login1"
   private static let loginSession = "org.freedesktop.login1.Session"
   private static let properties = "org.freedesktop.DBus.Properties"
   private static let savers = [
@@ -17,13 +17,15 @@ final class LockWatch {
   private var questions = 0
   private var isLocked = false
 
+  var isUnlocked: Bool { questions == 0 && !isLocked }
+
   /// `onChange` is told whether the session is locked at each change. It is called inside a callback of a
   /// bus, which must not be dropped there.
   init(onChange: @escaping (Bool) -> Void) { self.onChange = onChange }
 
   /// Tells that it is not locked once all who were asked have said so, or cannot be asked.
   func settle() {
-    if questions == 0, !isLocked { onChange(false) }
+    if isUnlocked { onChange(false) }
   }
 
   /// The screen savers of a session bus.
