@@ -147,6 +147,9 @@ extension EndToEnd {
         let run = try script(["--explain-memory", "--va-display", "none"], in: directory)
         #expect(try run.waitForEnd() == 0)
         #expect(run.output.contains("planned: "))
+        let list = try script(["--list-sources"], in: directory)
+        #expect(try list.waitForEnd() == 69)
+        #expect(list.errors.contains("PipeWire cannot be reached"))
       }
     }
 
