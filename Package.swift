@@ -128,7 +128,8 @@ let package = Package(
       name: "CaptureAgentTests",
       dependencies: [
         "CaptureAgent", "Wire", "Bitstream", "Posix", "Report", "PipeWire", "VAAPI",
-        "CommandOptions", "CPixelKernels", "CMemoryGuard", "CLinux", "Pixels", "TestSupport",
+        "CommandOptions", "CPixelKernels", "CMemoryGuard", "CLinux", "CPipeWire", "Pixels",
+        "TestSupport",
       ],
       swiftSettings: tests),
     .testTarget(

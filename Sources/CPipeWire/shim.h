@@ -191,10 +191,10 @@ static inline const struct spa_pod *ph_build_buffers(
   return (const struct spa_pod *)spa_pod_builder_pop(b, &object);
 }
 static inline const struct spa_pod *ph_build_meta(
-    struct spa_pod_builder *b, uint32_t type, int32_t size, int32_t min_size) {
+    struct spa_pod_builder *b, uint32_t type, int32_t size, int32_t min_size, int32_t max_size) {
   return (const struct spa_pod *)spa_pod_builder_add_object(
       b, SPA_TYPE_OBJECT_ParamMeta, SPA_PARAM_Meta, SPA_PARAM_META_type, SPA_POD_Id(type),
-      SPA_PARAM_META_size, SPA_POD_CHOICE_RANGE_Int(size, min_size, size));
+      SPA_PARAM_META_size, SPA_POD_CHOICE_RANGE_Int(size, min_size, max_size));
 }
 
 // What the producer may write at any time: each field is read once, into a copy of ours.
@@ -216,6 +216,22 @@ static inline struct spa_region ph_read_region(const struct spa_meta_region *sha
   struct spa_region copy = {
       .position = {.x = region->position.x, .y = region->position.y},
       .size = {.width = region->size.width, .height = region->size.height}};
+  return copy;
+}
+static inline struct spa_meta_cursor ph_read_cursor(const struct spa_meta_cursor *shared) {
+  const volatile struct spa_meta_cursor *cursor = shared;
+  struct spa_meta_cursor copy = {
+      .id = cursor->id, .position = {.x = cursor->position.x, .y = cursor->position.y},
+      .hotspot = {.x = cursor->hotspot.x, .y = cursor->hotspot.y},
+      .bitmap_offset = cursor->bitmap_offset};
+  return copy;
+}
+static inline struct spa_meta_bitmap ph_read_bitmap(const struct spa_meta_bitmap *shared) {
+  const volatile struct spa_meta_bitmap *bitmap = shared;
+  struct spa_meta_bitmap copy = {
+      .format = bitmap->format,
+      .size = {.width = bitmap->size.width, .height = bitmap->size.height},
+      .stride = bitmap->stride, .offset = bitmap->offset};
   return copy;
 }
 static inline uint32_t ph_read_transform(const struct spa_meta_videotransform *shared) {

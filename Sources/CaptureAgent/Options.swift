@@ -24,9 +24,19 @@ struct Options: Sendable {
     }
   }
 
+  /// How the pointer gets into the pictures.
+  enum CursorWish: String, Sendable {
+    /// The desktop draws it.
+    case embedded
+    /// Not at all.
+    case hidden
+    /// The desktop describes it, and the agent draws it.
+    case drawn
+  }
+
   var listen: SocketAddress
   var source: Source
-  var showsCursor: Bool
+  var cursor: CursorWish
   var sounds = SoundWish()
   /// The one beside a screen; nil: none.
   var camera: CameraWish?
@@ -65,7 +75,8 @@ struct Options: Sendable {
       Option(
         "audio", .value("SOUND"), "none, app[:NAME], mic[:NAME] or both", standard: "none"),
       Option("audio-bitrate", .value("BITS"), "a second of each sound", standard: "96k"),
-      Option("cursor", .value("HOW"), "embedded or hidden", standard: "embedded"),
+      Option(
+        "cursor", .value("HOW"), "embedded, hidden, or drawn by the agent", standard: "embedded"),
       Option(
         "preset", .value("NAME"), "size and rate as 1080p30; what --size and --fps say wins"),
       Option("size", .value("WxH"), "of the pictures, with black bars; default: the source's"),
@@ -117,9 +128,7 @@ struct Options: Sendable {
     sounds.bitsPerSecond = try values.value("audio-bitrate", "bits a second from 6k to 510k") {
       OptionFormat.bitrate($0).flatMap { (6_000...510_000).contains($0) ? $0 : nil }
     }
-    showsCursor = try values.value("cursor", "embedded or hidden") {
-      ["embedded": true, "hidden": false][$0]
-    }
+    cursor = try values.value("cursor", "embedded, hidden or drawn") { CursorWish(rawValue: $0) }
     let preset = try values["preset"].map { (_) throws(UsageError) in
       try values.value(
         "preset", "a height of \(OptionFormat.presetHeights) and a rate, as 1080p30",

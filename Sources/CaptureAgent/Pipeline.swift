@@ -171,7 +171,7 @@ final class Pipeline {
       case .node(let name):
         return PipeWireSource(
           loop: loop, slot: slot, target: .nameOrSerial(name), frameRate: options.framesPerSecond,
-          modifiers: modifiers, onEvent: onEvent)
+          modifiers: modifiers, asksForCursor: options.cursor == .drawn, onEvent: onEvent)
       case .camera(let name):
         return CameraSource(
           loop: loop, slot: slot, wish: options.cameraWish(name: name), onEvent: onEvent)

@@ -18,8 +18,23 @@ package struct PictureLayout: Sendable {
 }
 
 extension PictureLayout {
+  /// Whether a buffer has news of the pointer and no picture. What it says of crop and damage means nothing.
+  static func isCursorAlone(_ buffer: UnsafePointer<spa_buffer>) -> Bool {
+    let chunk = unsafe ph_read_chunk(&buffer.pointee.datas[0])
+    guard chunk.size == 0, UInt32(bitPattern: chunk.flags) & SPA_CHUNK_FLAG_CORRUPTED != 0 else {
+      return false
+    }
+    return unsafe CursorNews.isTold(in: buffer)
+  }
+
   /// Of the part to show.
   package var width: Int { crop.width }
+
+  /// Which buffer of its producer's it is; 0 where nobody counts.
+  static func sequence(of buffer: UnsafePointer<spa_buffer>) -> UInt64 {
+    let header: UnsafePointer<spa_meta_header>? = unsafe meta(SPA_META_Header, of: buffer)
+    return unsafe header.map { unsafe ph_read_header($0).seq } ?? 0
+  }
 
   /// Reads what stands beside a buffer's pixels; nil when that is no picture. `shared` is the buffer as
   /// it was taken hold of.

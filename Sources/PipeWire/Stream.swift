@@ -8,7 +8,7 @@ import Posix
 package final class Stream {
   // One being read, one waiting for the reader, one with the producer; more is its memory. It may get
   // as many as it wishes within a range, so what only some insist on is a second choice.
-  private static let bufferCount: Int32 = 3
+  package static let bufferCount = 3
   private static let bufferCounts: [ClosedRange<Int32>] = [2...8, 9...16]
   // No more than that are kept track of.
   private static let maxBufferCount = 16
@@ -43,6 +43,13 @@ package final class Stream {
   private var deviceChoices: [DMABufChoice] = []
   /// The one way of a camera that is asked for; nil takes any.
   private var camera: CameraFormat?
+  /// Whether the producer is asked what the pointer looks like and where it is.
+  private let asksForCursor: Bool
+  private var cursorNews = CursorNews()
+  /// What the observer knows of it.
+  private var toldCursor: Cursor?
+  /// The part that the last picture showed.
+  private var shown = Rectangle(x: 0, y: 0, width: 0, height: 0)
   private var carriedDamage = CarriedDamage.whole
   private var lastSequence: UInt64 = 0
   private var hasStarted = false
@@ -55,14 +62,25 @@ package final class Stream {
   package private(set) var replacedCount = 0
   /// Buffers that held no picture: corrupt, empty, or not as the format says.
   package private(set) var rejectedCount = 0
+  /// Buffers that told of the pointer alone.
+  package private(set) var cursorOnlyCount = 0
+  /// Descriptions of the pointer that were none.
+  package var refusedCursorCount: Int { cursorNews.refusedCount }
+  /// Whether the producer tells of the pointer; nil before there are buffers.
+  package private(set) var hasCursor: Bool?
   /// Of the calls that bring pictures.
   package private(set) var callbacks = CallbackTimes()
 
+  /// What libpipewire maps with a buffer at most where the pointer is told of.
+  package static var largestCursorByteCount: Int { CursorNews.metaByteCounts.upperBound }
+
   /// Makes a stream that `connect` may use.
   package init(
-    connection: Connection, loop: Loop, name: String, observer: any StreamObserver
+    connection: Connection, loop: Loop, name: String, asksForCursor: Bool = false,
+    observer: any StreamObserver
   ) throws(PipeWireError) {
     self.connection = connection
+    self.asksForCursor = asksForCursor
     self.observer = observer
     unsafe raw = try check(pw_stream_new(connection.core, name, nil), "pw_stream_new")
     let listener = Listener(Self.events)
@@ -243,7 +261,7 @@ package final class Stream {
       let region = MemoryLayout<spa_meta_region>.size
       var params = unsafe Self.bufferCounts.map { counts in
         var wish = ph_buffer_wish(
-          count: max(Self.bufferCount, counts.lowerBound), min_count: counts.lowerBound,
+          count: max(Int32(Self.bufferCount), counts.lowerBound), min_count: counts.lowerBound,
           max_count: counts.upperBound,
           data_types: types, blocks: 0)
         return unsafe ph_build_buffers(&builder, &wish)
@@ -254,6 +272,13 @@ package final class Stream {
         buildMeta(&builder, SPA_META_VideoTransform, MemoryLayout<spa_meta_videotransform>.size),
         buildMeta(&builder, SPA_META_VideoDamage, Self.damageCount * region, least: region),
       ]
+      if asksForCursor {
+        let sizes = CursorNews.metaByteCounts
+        unsafe params.append(
+          buildMeta(
+            &builder, SPA_META_Cursor, CursorNews.usualMetaByteCount, least: sizes.lowerBound,
+            most: sizes.upperBound))
+      }
       unsafe pw_stream_update_params(raw, &params, UInt32(params.count))
     }
   }
@@ -264,6 +289,7 @@ package final class Stream {
       let shared = unsafe try SharedBuffer(
         of: buffer.pointee.buffer, format: format, returned: returned)
       unsafe buffers.append(Buffer(raw: buffer, shared: shared))
+      hasCursor = unsafe CursorNews.isTold(in: buffer.pointee.buffer)
       hasStarted = true
       awaitsBuffers = false
       patience?.disarm()
@@ -283,6 +309,17 @@ package final class Stream {
   private func takeNewest() {
     var newest: (index: Int, layout: PictureLayout)?
     while let buffer = unsafe pw_stream_dequeue_buffer(raw) {
+      if asksForCursor {
+        unsafe cursorNews.take(from: buffer.pointee.buffer)
+        if unsafe PictureLayout.isCursorAlone(buffer.pointee.buffer) {
+          cursorOnlyCount += 1
+          if unsafe !isNext(PictureLayout.sequence(of: buffer.pointee.buffer)) {
+            carriedDamage = .whole
+          }
+          unsafe pw_stream_queue_buffer(raw, buffer)
+          continue
+        }
+      }
       guard let index = buffers.firstIndex(where: { unsafe $0.raw == buffer }), let format,
         let layout = unsafe PictureLayout(
           buffer.pointee.buffer, in: buffers[index].shared, format: format)
@@ -300,11 +337,22 @@ package final class Stream {
       carriedDamage.add(isNext(layout.sequence) ? layout.damage : nil)
       newest = (index, layout)
     }
+    if let layout = newest?.layout { shown = layout.crop }
+    tellCursor(isAlone: newest == nil)
     guard let (index, last) = newest else { return }
     var layout = last
     layout.damage = carriedDamage.take()
     buffers[index].isLent = true
     observer?.streamTook(buffers[index].shared.lend(), layout)
+  }
+
+  private func tellCursor(isAlone: Bool) {
+    var cursor = cursorNews.cursor
+    cursor?.x -= shown.x
+    cursor?.y -= shown.y
+    guard cursor != toldCursor else { return }
+    toldCursor = cursor
+    observer?.streamMoved(cursor, isAlone: isAlone)
   }
 
   /// Whether no picture was lost before this one, whose damage says what is new since the last.
@@ -335,7 +383,8 @@ private func stream(_ context: UnsafeMutableRawPointer?) -> Stream {
 
 private func buildMeta(
   _ builder: UnsafeMutablePointer<spa_pod_builder>, _ type: spa_meta_type, _ byteCount: Int,
-  least: Int? = nil
+  least: Int? = nil, most: Int? = nil
 ) -> UnsafePointer<spa_pod>? {
-  unsafe ph_build_meta(builder, type.rawValue, Int32(byteCount), Int32(least ?? byteCount))
+  unsafe ph_build_meta(
+    builder, type.rawValue, Int32(byteCount), Int32(least ?? byteCount), Int32(most ?? byteCount))
 }

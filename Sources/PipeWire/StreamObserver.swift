@@ -5,8 +5,15 @@ package protocol StreamObserver: AnyObject {
   func streamAgreed(on format: VideoFormat)
   /// A picture came; its buffer goes back to the producer with the lease.
   func streamTook(_ lease: consuming BufferLease, _ layout: PictureLayout)
+  /// The pointer looks otherwise or is elsewhere; nil: it is not to be seen. Unless that comes alone,
+  /// `streamTook` follows with the picture that it stands on.
+  func streamMoved(_ cursor: Cursor?, isAlone: Bool)
   /// No picture follows.
   func streamEnded(_ end: StreamEnd)
+}
+
+extension StreamObserver {
+  package func streamMoved(_ cursor: Cursor?, isAlone: Bool) {}
 }
 
 /// Why a stream has no more pictures.

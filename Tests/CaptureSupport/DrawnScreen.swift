@@ -107,7 +107,7 @@ package final class DrawnScreen: Sendable {
       if isDue || orders.once > 0, screen.present(orders.picture(number)) {
         state.withLock {
           $0.drawn.append(now)
-          if $0.orders.once > 0 { $0.orders.once -= 1 }
+          if orders.once > 0 { $0.orders.once -= 1 }
         }
       }
       if orders.lies { for _ in 0..<4 { screen.lie(&random) } }

@@ -29,6 +29,9 @@ package final class ScreenProducer {
     /// to the next, width and height.
     package var draw: (@Sendable (UnsafeMutableRawPointer, Int, Int, Int) -> Void)?
     package var time = Time.now
+    package var cursor: ToldCursor?
+    /// Whether there is no picture: the buffer says what it says of the pointer and nothing else, as mutter's.
+    package var isCursorAlone = false
     /// `SPA_META_HEADER_FLAG_*`.
     package var headerFlags: UInt32 = 0
 
@@ -66,6 +69,8 @@ package final class ScreenProducer {
     package var hasBlocks = false
     /// Whether a picture says its stride, which has a gap then; else rows follow each other in words.
     package var saysStride = true
+    /// How many bytes it has for what it says of the pointer, and insists on; nil: it says nothing.
+    package var cursorByteCount: Int?
     package var framesPerSecond = (numerator: UInt32(30), denominator: UInt32(1))
 
     package init() {}
@@ -159,28 +164,33 @@ package final class ScreenProducer {
   package func present(_ picture: Picture) -> Bool {
     guard isStreaming, let buffer = pw_stream_dequeue_buffer(stream) else { return false }
     let data = buffer.pointee.buffer.pointee.datas
-    if let painted = picture.painted {
+    if picture.isCursorAlone {
+      memset(data![0].data, 0xee, Int(data![0].maxsize))
+      data![0].chunk.pointee = spa_chunk(
+        offset: 0, size: 0, stride: 0, flags: Int32(SPA_CHUNK_FLAG_CORRUPTED))
+    } else if let painted = picture.painted {
       lay(painted, into: data!)
-      fillMetas(of: buffer.pointee.buffer, picture)
-      pw_stream_queue_buffer(stream, buffer)
-      pw_stream_trigger_process(stream)
-      return true
+    } else {
+      draw(picture, into: data!)
     }
-    let pixels = data![0].data!
+    fillMetas(of: buffer.pointee.buffer, picture)
+    pw_stream_queue_buffer(stream, buffer)
+    pw_stream_trigger_process(stream)
+    return true
+  }
+
+  private func draw(_ picture: Picture, into data: UnsafeMutablePointer<spa_data>) {
+    let pixels = data[0].data!
     let stride = width * 4 + offer.rowGap
-    if picture.rows == nil, picture.draw == nil { memset(pixels, 0xee, Int(data![0].maxsize)) }
+    if picture.rows == nil, picture.draw == nil { memset(pixels, 0xee, Int(data[0].maxsize)) }
     picture.draw?(pixels + Self.headGap, stride, width, height)
     for y in 0..<(picture.draw == nil ? min(height, picture.rows ?? height) : 0) {
       let row = (pixels + Self.headGap + y * stride).assumingMemoryBound(to: UInt32.self)
       for x in 0..<width { row[x] = picture.color &+ UInt32(y << 12 | x) }
     }
-    data![0].chunk.pointee = spa_chunk(
+    data[0].chunk.pointee = spa_chunk(
       offset: UInt32(Self.headGap) + picture.offset, size: picture.size ?? UInt32(stride * height),
       stride: picture.stride ?? Int32(stride), flags: picture.chunkFlags)
-    fillMetas(of: buffer.pointee.buffer, picture)
-    pw_stream_queue_buffer(stream, buffer)
-    pw_stream_trigger_process(stream)
-    return true
   }
 
   /// Planes with gaps that are no samples, and what is said of them.
@@ -233,8 +243,9 @@ package final class ScreenProducer {
       header.pointee.flags = picture.headerFlags
     }
     if let crop = meta(SPA_META_VideoCrop, of: buffer, as: spa_meta_region.self) {
-      crop.pointee.region = spa_region(
-        picture.crop ?? Rectangle(x: 0, y: 0, width: width, height: height))
+      let whole = Rectangle(x: 0, y: 0, width: width, height: height)
+      crop.pointee.region =
+        picture.isCursorAlone ? spa_region() : spa_region(picture.crop ?? whole)
     }
     if let transform = meta(
       SPA_META_VideoTransform, of: buffer, as: spa_meta_videotransform.self)
@@ -246,6 +257,9 @@ package final class ScreenProducer {
         damage[index].region = spa_region(region)
       }
       damage[picture.damage.count].region = spa_region()
+    }
+    if let meta = spa_buffer_find_meta(buffer, SPA_META_Cursor.rawValue) {
+      (picture.cursor ?? .hidden).say(in: meta.pointee.data, byteCount: Int(meta.pointee.size))
     }
   }
 
@@ -295,11 +309,15 @@ package final class ScreenProducer {
       if bufferCounts.count == 1 { insist(buffers) }
       var params = [
         buffers,
-        ph_build_meta(&builder, SPA_META_Header.rawValue, header, header),
-        ph_build_meta(&builder, SPA_META_VideoCrop.rawValue, region, region),
-        ph_build_meta(&builder, SPA_META_VideoTransform.rawValue, transform, transform),
-        ph_build_meta(&builder, SPA_META_VideoDamage.rawValue, 4 * region, region),
+        ph_build_meta(&builder, SPA_META_Header.rawValue, header, header, header),
+        ph_build_meta(&builder, SPA_META_VideoCrop.rawValue, region, region, region),
+        ph_build_meta(&builder, SPA_META_VideoTransform.rawValue, transform, transform, transform),
+        ph_build_meta(&builder, SPA_META_VideoDamage.rawValue, 4 * region, region, 4 * region),
       ]
+      if let byteCount = offer.cursorByteCount.map(Int32.init) {
+        params.append(
+          ph_build_meta(&builder, SPA_META_Cursor.rawValue, byteCount, byteCount, byteCount))
+      }
       pw_stream_update_params(stream, &params, UInt32(params.count))
     }
   }

@@ -13,7 +13,8 @@ package final class ScriptedDesk {
   private let permissions: ProcessRun
   private let plan: String
 
-  package init(in directory: TestDirectory) throws {
+  /// `cursorModes` as the ScreenCast portal has them: 1 hidden, 2 embedded, 4 metadata.
+  package init(in directory: TestDirectory, cursorModes: Int = 3) throws {
     self.directory = directory
     daemon = try PipeWireDaemon(in: directory)
     let portals = directory.file("portals")
@@ -39,7 +40,8 @@ package final class ScriptedDesk {
     permissions = try ProcessRun(
       "/usr/libexec/xdg-permission-store", environment: environment, in: directory)
     let backend = try ProcessRun(
-      "/usr/bin/python3", [packageRoot + "/Tests/Desk/portal-backend.py", plan],
+      "/usr/bin/python3",
+      [packageRoot + "/Tests/Desk/portal-backend.py", plan, "\(cursorModes)"],
       name: "backend", environment: environment, in: directory)
     self.backend = backend
     try waitUntil("the portal's backend") { backend.output.contains("ready") ? () : nil }

@@ -1,7 +1,7 @@
 """A desktop's portal backend that does as a test says: ScreenCast, Inhibit and Access (whether a camera
 may be used) behind the real xdg-desktop-portal.
 
-    portal-backend.py PLAN
+    portal-backend.py PLAN [CURSOR-MODES]
 
 PLAN is a file that is read anew at each Start. Its lines are `name value`:
 
@@ -76,7 +76,7 @@ INTERFACES = Gio.DBusNodeInfo.new_for_xml("""<node>
 </node>""")
 PROPERTIES = {
     "AvailableSourceTypes": GLib.Variant("u", 3),
-    "AvailableCursorModes": GLib.Variant("u", 3),
+    "AvailableCursorModes": GLib.Variant("u", int(sys.argv[2]) if len(sys.argv) > 2 else 3),
     "version": GLib.Variant("u", 4),
 }
 

@@ -4,6 +4,8 @@ import TestSupport
 /// What the kernel says of a process at one moment.
 struct ProcessFootprint {
   let residentKB: Int
+  /// The most that was mapped at a time.
+  let peakSizeKB: Int
   /// What is its own: heap and stacks, without files, the programs themselves among them.
   let privateKB: Int
   /// The number that its next descriptor gets.
@@ -17,6 +19,7 @@ struct ProcessFootprint {
       status.first { $0.hasPrefix(name) }.flatMap { Int(words($0)[1]) } ?? 0
     }
     residentKB = kilobytes("VmRSS:")
+    peakSizeKB = kilobytes("VmPeak:")
     privateKB = kilobytes("RssAnon:")
     let stat = String(decoding: try readFile("/proc/\(pid)/stat"), as: UTF8.self)
     // Behind the name in brackets: the state is the first word, user and system time 12th and 13th.

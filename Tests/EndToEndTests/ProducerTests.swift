@@ -208,7 +208,7 @@ extension Broadcast {
   }
 
   /// The last picture as the relay gives it; throws where it has another size.
-  private func snapshot(
+  func snapshot(
     width: Int, height: Int, in directory: TestDirectory
   ) throws -> StillPicture {
     let file = directory.file("snapshot.png")

@@ -3,9 +3,10 @@ import PipeWire
 import Posix
 import Synchronization
 
-/// Holds the newest frame between the loop, which puts, and the encoder's thread, which takes.
+/// Holds the newest frame, and the newest pointer where its source does not draw it, between the loop,
+/// which puts, and the encoder's thread, which takes.
 ///
-/// Unchecked: `frame`, `putTime` and `isWoken` are guarded by `lock`.
+/// Unchecked: `frame`, `putTime`, `isWoken`, `cursor` and `isCursorNew` are guarded by `lock`.
 @safe
 final class FrameSlot: @unchecked Sendable {
   private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -14,6 +15,8 @@ final class FrameSlot: @unchecked Sendable {
   /// Of the frame that is there.
   private var putTime: Int64 = 0
   private var isWoken = false
+  private var cursor: Cursor?
+  private var isCursorNew = false
   private let replaced = Atomic(0)
 
   /// Frames that nobody took before a newer one came.
@@ -48,6 +51,35 @@ final class FrameSlot: @unchecked Sendable {
     frame = consume newest
     unsafe pthread_cond_signal(change)
     unsafe pthread_mutex_unlock(lock)
+  }
+
+  /// The pointer is there from now on; nil: nowhere. One that comes without a frame wakes the taker.
+  func put(_ newest: Cursor?, isAlone: Bool) {
+    unsafe pthread_mutex_lock(lock)
+    cursor = newest
+    isCursorNew = true
+    if isAlone {
+      isWoken = true
+      unsafe pthread_cond_signal(change)
+    }
+    unsafe pthread_mutex_unlock(lock)
+  }
+
+  /// Whether the pointer has changed since it was taken.
+  var hasNewCursor: Bool {
+    unsafe pthread_mutex_lock(lock)
+    defer { unsafe pthread_mutex_unlock(lock) }
+    return isCursorNew
+  }
+
+  /// The pointer, and whether it has changed since it was taken.
+  func takeCursor() -> (Cursor?, isNew: Bool) {
+    unsafe pthread_mutex_lock(lock)
+    defer {
+      isCursorNew = false
+      unsafe pthread_mutex_unlock(lock)
+    }
+    return (cursor, isCursorNew)
   }
 
   /// Takes the frame that is there, if any.

@@ -39,6 +39,8 @@ final class PipeWireSource: ScreenSource {
   private let target: Target
   private let frameRate: Int
   private let modifiers: [UInt64]
+  private let asksForCursor: Bool
+  private var saysWhetherCursor: Bool
   private let onEvent: (SourceEvent) -> Void
   private var remote: OwnedFD?
   private var mailbox: EventMailbox?
@@ -56,10 +58,11 @@ final class PipeWireSource: ScreenSource {
   private var settled = FrameCounts()
 
   /// `remote` is a connection to PipeWire that the portal opened; nil stands for the user's own.
-  /// `modifiers` are those of dma-bufs that the encoder imports.
+  /// `modifiers` are those of dma-bufs that the encoder imports; `asksForCursor`: the node is to describe
+  /// the pointer, which the encoder draws.
   init(
     loop: Loop, slot: FrameSlot, target: Target, remote: consuming OwnedFD? = nil, frameRate: Int,
-    modifiers: [UInt64] = [],
+    modifiers: [UInt64] = [], asksForCursor: Bool = false,
     onEvent: @escaping (SourceEvent) -> Void
   ) {
     self.loop = loop
@@ -69,6 +72,8 @@ final class PipeWireSource: ScreenSource {
     self.remote = remote
     self.frameRate = frameRate
     self.modifiers = modifiers
+    self.asksForCursor = asksForCursor
+    saysWhetherCursor = asksForCursor
     self.onEvent = onEvent
   }
 
@@ -132,7 +137,8 @@ final class PipeWireSource: ScreenSource {
     guard let connection else { return }
     do {
       let stream = try Stream(
-        connection: connection, loop: loop, name: "porthole-capture", observer: self)
+        connection: connection, loop: loop, name: "porthole-capture",
+        asksForCursor: asksForCursor, observer: self)
       self.stream = stream
       try stream.connect(to: node, frameRate: frameRate, modifiers: modifiers, camera: camera)
     } catch {
@@ -244,7 +250,15 @@ extension PipeWireSource: StreamObserver {
     }
     settled.taken += 1
     slot.put(frame)
+    if saysWhetherCursor, let stream {
+      saysWhetherCursor = false
+      if stream.hasCursor == false {
+        Log.note("\(target.subject) does not tell of the cursor: none is drawn")
+      }
+    }
   }
+
+  func streamMoved(_ cursor: Cursor?, isAlone: Bool) { slot.put(cursor, isAlone: isAlone) }
 
   func streamEnded(_ end: StreamEnd) {
     switch end {

@@ -89,10 +89,13 @@ final class EncodeThread: @unchecked Sendable {
     let recheckDue = mayEncode ? encoder?.recheckDue.map { max($0, pauseEnd) } : nil
     // What is late after a failure is looked at again when the pause is over.
     let turn = mayEncode && pauseEnd <= now ? pace.next(share: share(order)) : nil
+    let cursorDue = turn.flatMap { whenCursorIsDue($0) }
+    let isCursorDue = cursorDue.map { $0 <= now } ?? false
     let wake = min(
       unchangedDue ?? .max, recheckDue ?? .max, mayEncode && turn == nil ? pauseEnd : .max,
-      now + Self.idle)
-    if let frame = frames.take(waitingUntil: wake, turn: turn) {
+      cursorDue ?? .max, now + Self.idle)
+    // A frame that is there goes with the pointer.
+    if let frame = frames.take(waitingUntil: wake, turn: isCursorDue ? .now : turn) {
       let began = MonotonicClock.now()
       counts.setBusy(since: began)
       defer { counts.setBusy(since: 0) }
@@ -109,6 +112,11 @@ final class EncodeThread: @unchecked Sendable {
       defer { counts.setBusy(since: 0) }
       guard try recheck() else { return true }
       try encode(order, pts: MonotonicClock.now(), isUnchanged: false)
+    } else if isCursorDue {
+      counts.setBusy(since: now)
+      defer { counts.setBusy(since: 0) }
+      pace.took(at: now)
+      try encode(order, pts: MonotonicClock.now(), isUnchanged: false)
     } else if let unchangedDue, MonotonicClock.now() >= unchangedDue {
       counts.setBusy(since: MonotonicClock.now())
       defer { counts.setBusy(since: 0) }
@@ -124,6 +132,12 @@ final class EncodeThread: @unchecked Sendable {
     if order.link != describedLink { return now }
     if orders.keyframes.isPending { return tail.keyframeDue }
     return order.memory >= .queues ? nil : tail.nextDue(hasContainers: order.hasContainers)
+  }
+
+  /// When the last picture is to be sent with the pointer where it is now, if that has changed: when a frame
+  /// would be taken.
+  private func whenCursorIsDue(_ turn: FramePace.Turn) -> Int64? {
+    encoder?.hasPicture == true && frames.hasNewCursor ? turn.first : nil
   }
 
   /// Of so many frames one is wanted.
@@ -180,6 +194,9 @@ final class EncodeThread: @unchecked Sendable {
     // Frames carry their source's time, repetitions ours: never let one overtake the other, nor come
     // so near that a container's coarser clock makes them one.
     lastPTS = max(pts, lastPTS + Self.leastStep)
+    let (cursor, isMoved) = frames.takeCursor()
+    encoder.cursor = cursor
+    let isUnchanged = isUnchanged && !isMoved
     do throws(EncoderError) {
       let unit = try encoder.encode(keyframe: keyframe, pts: lastPTS)
       failures = 0

@@ -18,6 +18,8 @@ struct EncoderConfiguration: Equatable, Sendable {
   var isBesideCamera = false
   /// Whether frames may come in formats that are unpacked before they are converted.
   var takesAnyFormat = false
+  /// Whether a pointer is drawn over the pictures.
+  var drawsCursor = false
   /// The folder of the software driver's module: the executable's own.
   var driverFolder: String
   /// What pictures are made like, whatever the frames are.
@@ -82,6 +84,10 @@ extension EncoderConfiguration {
       bitsPerSecond: options.bitsPerSecond, profile: options.profile, colour: options.colour,
       display: options.display, driverFolder: Executable.folder, wish: options.wish)
     isBesideCamera = options.camera != nil
+    switch options.source {
+    case .node, .portal: drawsCursor = options.cursor == .drawn
+    case .camera, .pattern: break
+    }
     switch options.source {
     case .node, .camera: takesAnyFormat = true
     case .portal, .pattern: break

@@ -1,6 +1,7 @@
 import Glibc
 import PipeWire
 import Posix
+import Report
 import VAAPI
 
 /// How frames get into an encoder's input surface: by the driver, where it can read them, or by the
@@ -14,6 +15,8 @@ final class EncoderInput {
 
   private let configuration: EncoderConfiguration
   private let converter: FrameConverter
+  private let overlay: CursorOverlay
+  private var saysThatCursorIsMissing = true
   /// Made for the first frame in a dma-buf.
   private var importer: FrameImporter?
   /// A frame that the driver reads itself. Some drivers are still at it when a conversion was waited for,
@@ -40,6 +43,7 @@ final class EncoderInput {
   init(configuration: EncoderConfiguration) {
     self.configuration = configuration
     converter = FrameConverter(configuration: configuration)
+    overlay = CursorOverlay(geometry: configuration.geometry, colour: configuration.colour)
   }
 
   /// Brings the frame into `pictures`. Answers how many bytes were written here.
@@ -78,6 +82,52 @@ final class EncoderInput {
   /// Brings back the picture of a device that was lost.
   func show(_ picture: borrowing RescuedPicture, in pictures: EncoderPictures) {
     hasPicture = picture.put(into: pictures.input)
+  }
+
+  /// Draws the pointer over the picture, until `liftCursor`; false where there is nothing to draw. Where the
+  /// driver maps no surface it is not drawn.
+  func lay(
+    _ cursor: Cursor?, over pictures: EncoderPictures, of device: EncodeDevice
+  ) throws(EncoderError) -> Bool {
+    guard let cursor, overlay.place(of: cursor) != nil else { return false }
+    // The driver's video processor may still be at the picture.
+    if held != nil {
+      do throws(VAError) { try pictures.input.sync() } catch { throw device.failure(error) }
+    }
+    return try withSurface(pictures, of: device) { overlay.lay(cursor, over: $0) }
+  }
+
+  /// Takes the pointer off the picture again. After a failure there is no picture.
+  func liftCursor(from pictures: EncoderPictures, of device: EncodeDevice) throws(EncoderError) {
+    let before = hasPicture
+    hasPicture = false
+    _ = try withSurface(pictures, of: device) { overlay.lift(from: $0) }
+    hasPicture = before
+  }
+
+  /// Maps the surface for the time of the call; false where it cannot be.
+  private func withSurface(
+    _ pictures: EncoderPictures, of device: EncodeDevice, _ body: (CursorOverlay.Planes) -> Void
+  ) throws(EncoderError) -> Bool {
+    do throws(VAError) {
+      let image = try MappedImage(
+        of: pictures.input, width: configuration.codedWidth, height: configuration.codedHeight)
+      guard image.isSurface else {
+        if saysThatCursorIsMissing {
+          Log.note("the driver maps no surfaces: the cursor cannot be drawn (--cursor embedded)")
+        }
+        saysThatCursorIsMissing = false
+        return false
+      }
+      unsafe body(
+        CursorOverlay.Planes(
+          luma: image.luma, lumaStride: image.lumaStride, chroma: image.chroma,
+          chromaStride: image.chromaStride))
+      try image.finish()
+      return true
+    } catch {
+      throw device.failure(error)
+    }
   }
 
   /// The picture is encoded, or will not be.

@@ -1,3 +1,4 @@
+import PipeWire
 import VAAPI
 import Wire
 
@@ -10,6 +11,7 @@ final class VAAPIEncoder: VideoEncoder {
   let warnings: [String]
   /// The bit rate in force.
   var bitsPerSecond: Int { control.bitsPerSecond }
+  var cursor: Cursor?
   var hasPicture: Bool { input.hasPicture || rescued != nil }
   /// Bytes of frames written so far: into the input, and into it from beside where the driver maps no
   /// surface.
@@ -108,8 +110,25 @@ final class VAAPIEncoder: VideoEncoder {
 
   func encode(keyframe: Bool, pts: Int64) throws(EncoderError) -> AccessUnit {
     release()
-    let (_, pictures) = try configured()
+    let (device, pictures) = try configured()
     guard hasPicture else { throw .driver("no picture is loaded") }
+    guard try input.lay(cursor, over: pictures, of: device) else {
+      return try encode(pictures, keyframe: keyframe, pts: pts)
+    }
+    let unit: AccessUnit
+    do throws(EncoderError) {
+      unit = try encode(pictures, keyframe: keyframe, pts: pts)
+    } catch {
+      try? input.liftCursor(from: pictures, of: device)
+      throw error
+    }
+    try input.liftCursor(from: pictures, of: device)
+    return unit
+  }
+
+  private func encode(
+    _ pictures: EncoderPictures, keyframe: Bool, pts: Int64
+  ) throws(EncoderError) -> AccessUnit {
     if needsContext { try begin { () throws(VAError) in try pictures.remakeContext() } }
     needsContext = false
     var raise = 0

@@ -15,6 +15,9 @@ protocol VideoEncoder: AnyObject {
   /// is loaded: one that is not takes its damage with it.
   func load(_ frame: consuming Frame) throws(EncoderError)
 
+  /// The pointer that is drawn over the pictures from the next one on; nil: none.
+  var cursor: Cursor? { get set }
+
   /// When the frame that was loaded last is to be read again, since only what its source called damaged
   /// was; nil where all of it was, in nanoseconds of CLOCK_MONOTONIC.
   var recheckDue: Int64? { get }

@@ -1,3 +1,4 @@
+import PipeWire
 import VAAPI
 
 /// What the agent will hold, pool by pool, added up before anything is made.
@@ -58,6 +59,15 @@ struct MemoryBudget: Equatable, Sendable {
       }
       if geometry.isScaled {
         add("scaled rows", bytes: FrameScaler.byteCount(geometry: geometry), isData: true)
+      }
+      if configuration.drawsCursor {
+        add(
+          "description of the cursor", count: Stream.bufferCount,
+          bytes: Stream.largestCursorByteCount)
+        // What the encoder draws, the newest, and the one that is being read.
+        add("cursor", count: 3, bytes: CursorShape.largestByteCount, isData: true)
+        add(
+          "cursor in the picture", bytes: CursorOverlay.byteCount(geometry: geometry), isData: true)
       }
       if configuration.display == .none {
         let driver = SoftwareDriverPlan(configuration)

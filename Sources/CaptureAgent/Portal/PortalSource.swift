@@ -80,10 +80,10 @@ final class PortalSource: ScreenSource {
   func drop(_ choice: DMABufChoice?) { stream?.drop(choice) }
 
   private func capture(_ grant: consuming ScreenCastPortal.Grant) {
-    let node = grant.node
+    let (node, hasCursor) = (grant.node, grant.hasCursor)
     let stream = PipeWireSource(
       loop: loop, slot: slot, target: .granted(node), remote: grant.remote, frameRate: frameRate,
-      modifiers: modifiers
+      modifiers: modifiers, asksForCursor: hasCursor
     ) { [unowned self] event in
       guard case .ended(let end) = event else { return deliver(event) }
       streamEnd = end

@@ -11,8 +11,8 @@ import Wire
 final class ScreenCastPortal {
   /// What the conversation is about.
   struct Wishes {
-    /// Whether the pointer is drawn into the pictures.
-    var showsCursor = true
+    /// How the pointer gets into the pictures.
+    var cursor = Options.CursorWish.embedded
     /// How long the user may think about the question, which is the desktop's to show.
     var patience = Duration.seconds(120)
     /// Where the permission is kept; nil asks each time.
@@ -21,7 +21,7 @@ final class ScreenCastPortal {
     init() {}
 
     init(_ options: Options) {
-      showsCursor = options.showsCursor
+      cursor = options.cursor
       token = options.restoreFile.map { RestoreToken(path: $0) } ?? RestoreToken.standard()
     }
   }
@@ -30,6 +30,8 @@ final class ScreenCastPortal {
   struct Grant: ~Copyable {
     let remote: OwnedFD
     let node: GrantedNode
+    /// Whether the desktop describes the pointer, and does not draw it.
+    let hasCursor: Bool
   }
 
   private static let portal = "org.freedesktop.portal.Desktop"
@@ -57,6 +59,7 @@ final class ScreenCastPortal {
   private var deadline: TimerSource?
   private var sessionPath: String?
   private var offered = BusValue.options([:])
+  private var cursorMode: CursorMode?
   private var restoreToken: String?
   private var isGranted = false
   /// Whether a backend went away since the conversation began; another desktop part's, perhaps.
@@ -168,9 +171,12 @@ final class ScreenCastPortal {
     var options: [String: BusValue] = [
       "types": .uint32(known == 0 ? Self.monitors : known), "multiple": .bool(false),
     ]
-    let cursorMode: UInt32 = wishes.showsCursor ? 2 : 1
-    if (offered["AvailableCursorModes"]?.unsigned ?? 0) & cursorMode != 0 {
-      options["cursor_mode"] = .uint32(cursorMode)
+    cursorMode = CursorMode(wishes.cursor, among: offered["AvailableCursorModes"]?.unsigned ?? 0)
+    if let cursorMode { options["cursor_mode"] = .uint32(cursorMode.rawValue) }
+    if wishes.cursor == .drawn, cursorMode != .metadata {
+      Log.note(
+        "the desktop cannot leave the cursor to the agent: "
+          + (cursorMode == .embedded ? "it draws it itself" : "none is drawn"))
     }
     if wishes.token != nil, (offered["version"]?.unsigned ?? 0) >= Self.persistVersion {
       options["persist_mode"] = .uint32(Self.persistUntilRevoked)
@@ -206,7 +212,8 @@ final class ScreenCastPortal {
       let fd = fcntl(Int32(truncatingIfNeeded: lent), F_DUPFD_CLOEXEC, 3)
       guard fd >= 0 else { return end(.unavailable, "\(PosixError("F_DUPFD_CLOEXEC"))") }
       isGranted = true
-      onGrant(Grant(remote: OwnedFD(fd), node: node))
+      onGrant(
+        Grant(remote: OwnedFD(fd), node: node, hasCursor: cursorMode == .metadata))
     }
   }
 
