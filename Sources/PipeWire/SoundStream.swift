@@ -138,7 +138,10 @@ package final class SoundStream {
     let latency =
       isMonitor || time.rate.denom == 0
       ? 0 : time.delay * Int64(time.rate.num) * 1_000_000_000 / Int64(time.rate.denom)
-    var moment = time.now - latency - Self.nanoseconds(of: behind)
+    // Some drivers of a graph keep no clock: then what comes, comes now.
+    let now = MonotonicClock.now()
+    let begin = (0...Self.oldestCycle).contains(now - time.now) ? time.now : now
+    var moment = begin - latency - Self.nanoseconds(of: behind)
     for index in 0..<bufferCount {
       guard let buffer = unsafe waiting[index] else { continue }
       let samples = unsafe Self.samples(of: buffer)
@@ -149,6 +152,9 @@ package final class SoundStream {
       unsafe pw_stream_queue_buffer(raw, buffer)
     }
   }
+
+  // A cycle that began longer ago is none of this clock's, in nanoseconds.
+  private static let oldestCycle: Int64 = 1_000_000_000
 
   private static func nanoseconds(of pairs: Int) -> Int64 {
     Int64(pairs) * 1_000_000_000 / Int64(samplesPerSecond)

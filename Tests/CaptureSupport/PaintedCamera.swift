@@ -7,6 +7,7 @@ import Synchronization
 /// the value; its loop has a thread of its own.
 package final class PaintedCamera: @unchecked Sendable {
   private let isOver = Mutex(false)
+  private let isHeld = Mutex(false)
   private let hasEnded = DispatchSemaphore(value: 0)
 
   /// `runtimeDirectory` is that of the PipeWire daemon. It shows `picture`, painted in NV12.
@@ -28,7 +29,7 @@ package final class PaintedCamera: @unchecked Sendable {
           if producer == nil { return loop.quit() }
           if isOver.withLock({ $0 }) {
             producer = nil
-          } else {
+          } else if !isHeld.withLock({ $0 }) {
             producer?.present(.init(painted: picture))
           }
         }
@@ -40,6 +41,9 @@ package final class PaintedCamera: @unchecked Sendable {
     }
     thread.start()
   }
+
+  /// Gives no pictures, or gives some again.
+  package func hold(_ isHeld: Bool) { self.isHeld.withLock { $0 = isHeld } }
 
   /// Takes the camera away.
   package func end() {

@@ -160,6 +160,11 @@ extension EndToEnd {
         #expect(figures.peakKB < 50_000)
         #expect(broadcast.status?.agentFigure("memory_step") == 0)
 
+        first.hold(true)
+        try waitForCamera("lost", of: broadcast)
+        #expect(broadcast.status?.camera.text == "the camera gives no pictures")
+        first.hold(false)
+        try waitForCamera("on", of: broadcast)
         first.end()
         try waitForCamera("lost", of: broadcast)
         #expect(broadcast.status?.camera.text == "the camera is gone")

@@ -283,6 +283,35 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a microphone whose clock is off stays in step with the picture`() throws {
+      try withTestDirectory { directory in
+        let desktop = try DesktopSession(in: directory)
+        try desktop.show("window=counter+flips")
+        let daemon = "\(desktop.environment["XDG_RUNTIME_DIR"] ?? "")/pipewire-0"
+        // Left alone, either would be apart by 60 ms and more in the end.
+        let microphone = try SkewedMicrophone(
+          remote: connectToPipeWire(at: daemon), name: "skewed", skew: isLongRun ? 300 : 3_000)
+        defer { microphone.end() }
+        let broadcast = try Broadcast(
+          in: directory, desktop: desktop, agent: ["--audio", "mic:skewed"])
+        try broadcast.waitUntilLive()
+        try broadcast.waitForSounds(["mic": "on"])
+        let seconds = isLongRun ? 1_200 : 25
+        let file = directory.file("both.ts")
+        let player = try ProcessRun(
+          "curl", ["-s", "--max-time", "\(seconds)", "-o", file, broadcast.liveTS], in: directory)
+        _ = try player.waitForEnd(within: .seconds(seconds + 10))
+        let moments = try Moments(of: file, in: directory)
+        let drawn = try desktop.flips()
+        print("\(moments.flips.count) flips of \(drawn.count), \(moments.beeps.count) beeps")
+        for part in [0..<0.4, 0.4..<0.7, 0.7..<1.0] {
+          let step = try #require(moments.soundBehindPicture(drawn: drawn, part: part))
+          print("sound behind picture: \(Int(step * 10_000)) tenths of a millisecond")
+          #expect(abs(step) < 0.02)
+        }
+      }
+    }
+
     @Test func `an agent that is stopped does not stop the desktop's sound`() throws {
       try withTestDirectory { directory in
         let desktop = try DesktopSession(in: directory, size: (1280, 720))

@@ -1,9 +1,13 @@
 import PipeWire
 import Posix
 import Report
+import Wire
 
 /// A camera: by the desktop's Camera portal where there is one, by PipeWire otherwise.
 final class CameraSource: ScreenSource {
+  // A camera that streams gives pictures all the time; one that gives none has stalled.
+  private static let silence = Duration.seconds(3)
+
   private let loop: Loop
   private let slot: FrameSlot
   private let wish: CameraWish
@@ -11,6 +15,8 @@ final class CameraSource: ScreenSource {
   private var mailbox: EventMailbox?
   private var portal: CameraPortal?
   private var stream: PipeWireSource?
+  private var watch: TimerSource?
+  private var pictureCount = 0
 
   init(
     loop: Loop, slot: FrameSlot, wish: CameraWish, onEvent: @escaping (SourceEvent) -> Void
@@ -47,6 +53,7 @@ final class CameraSource: ScreenSource {
   func stop() {
     mailbox?.close()
     mailbox = nil
+    watch = nil
     stream?.stop()
     portal?.close()
     portal = nil
@@ -63,7 +70,23 @@ final class CameraSource: ScreenSource {
   }
 
   private func deliver(_ event: SourceEvent) {
-    if case .ended = event { stop() }
+    switch event {
+    case .format: watchPictures()
+    case .ended: stop()
+    }
     onEvent(event)
+  }
+
+  private func watchPictures() {
+    guard watch == nil else { return }
+    watch = try? loop.addTimer { [unowned self] in
+      let count = counts.taken + counts.replaced + counts.rejected
+      defer { pictureCount = count }
+      guard count == pictureCount else { return }
+      mailbox?.post(
+        .ended(
+          SourceEnd(code: .unavailable, text: "the camera gives no pictures", word: .sourceEnded)))
+    }
+    watch?.arm(after: Self.silence, every: Self.silence)
   }
 }

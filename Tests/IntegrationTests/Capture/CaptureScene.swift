@@ -41,16 +41,27 @@ final class CaptureScene {
 
   /// Starts a source for the daemon's node once the daemon shows it.
   func start(node: String, of daemon: PipeWireDaemon, modifiers: [UInt64] = []) throws {
+    try waitForNode(node, of: daemon)
+    try startAtOnce(node: node, of: daemon, modifiers: modifiers)
+  }
+
+  /// Turns the loop until the daemon shows the node.
+  func waitForNode(_ node: String, of daemon: PipeWireDaemon) throws {
     let watcher = try Connection(loop: loop, fd: daemon.connect())
     try run(until: "node \(node)") { watcher.nodes.contains { $0.name == node } }
-    try startAtOnce(node: node, of: daemon, modifiers: modifiers)
   }
 
   /// Starts it whether the node is there or not.
   func startAtOnce(node: String, of daemon: PipeWireDaemon, modifiers: [UInt64] = []) throws {
+    try startAtOnce(.nameOrSerial(node), of: daemon, modifiers: modifiers)
+  }
+
+  func startAtOnce(
+    _ target: PipeWireSource.Target, of daemon: PipeWireDaemon, modifiers: [UInt64] = []
+  ) throws {
     let remote = try daemon.connect()
     let made = PipeWireSource(
-      loop: loop, slot: slot, target: .nameOrSerial(node), remote: remote, frameRate: 30,
+      loop: loop, slot: slot, target: target, remote: remote, frameRate: 30,
       modifiers: modifiers
     ) { [unowned self] event in events.append(event) }
     source = made
