@@ -91,9 +91,10 @@ final class EncodeThread: @unchecked Sendable {
     let turn = mayEncode && pauseEnd <= now ? pace.next(share: share(order)) : nil
     let cursorDue = turn.flatMap { whenCursorIsDue($0) }
     let isCursorDue = cursorDue.map { $0 <= now } ?? false
+    // By threes: of more than that `min` makes an array.
     let wake = min(
-      unchangedDue ?? .max, recheckDue ?? .max, mayEncode && turn == nil ? pauseEnd : .max,
-      cursorDue ?? .max, now + Self.idle)
+      min(unchangedDue ?? .max, recheckDue ?? .max, cursorDue ?? .max),
+      mayEncode && turn == nil ? pauseEnd : .max, now + Self.idle)
     // A frame that is there goes with the pointer.
     if let frame = frames.take(waitingUntil: wake, turn: isCursorDue ? .now : turn) {
       let began = MonotonicClock.now()
