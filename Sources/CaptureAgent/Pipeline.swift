@@ -92,7 +92,7 @@ final class Pipeline {
       outlet: SideCamera.Outlet(
         send: { callbacks.pipeline?.listener.link?.send($0) },
         refusal: { callbacks.pipeline?.refusal(ofCamera: ($0, $1)) },
-        changed: { callbacks.pipeline?.expectMemory() }))
+        changed: { callbacks.pipeline?.expectMemory(isPicture: false) }))
     tracks = VideoTracks(screen: screen, camera: camera?.track)
     self.camera = camera
     pause = Pause { callbacks.pipeline?.pauseChanged() }
@@ -200,14 +200,19 @@ final class Pipeline {
       return
     }
     sounds.set(which, isOn: isOn)
-    expectMemory()
+    expectMemory(isPicture: false)
   }
 
-  private func expectMemory() {
+  /// `isPicture`: pictures of another size follow, and not only a sound or a camera more or less.
+  private func expectMemory(isPicture: Bool) {
     guard let size = screen.size else { return }
-    memory.expect(
-      plan(size, sounds: sounds.count, camera: camera?.size),
-      halved: plan(size, isHalved: true, sounds: sounds.count, camera: camera?.size))
+    let whole = plan(size, sounds: sounds.count, camera: camera?.size)
+    let halved = plan(size, isHalved: true, sounds: sounds.count, camera: camera?.size)
+    if isPicture {
+      memory.expect(whole, halved: halved)
+    } else {
+      memory.expectBeside(whole, halved: halved)
+    }
   }
 
   private func refusal(ofCamera camera: (Int, Int)) -> String? {
@@ -257,7 +262,7 @@ final class Pipeline {
       if limits.dataBytes != nil, !budget.isWithinLimit {
         finish(SourceEnd(code: .memoryLimit, text: budget.refusal))
       } else {
-        expectMemory()
+        expectMemory(isPicture: true)
         Log.release()
         Log.note("capturing \(width)x\(height)")
         identity.notices.status("capturing \(width)x\(height)")

@@ -111,7 +111,7 @@ package struct OptionTable: Sendable {
     _ path: String, into values: inout OptionValues
   ) throws(UsageError) {
     let text: String
-    do { text = try TextFile.read(path, limit: 64 << 10) } catch {
+    do { text = try TextFile.read(path, limit: 64 << 10, mayWait: true) } catch {
       throw UsageError("configuration: \(error)")
     }
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()

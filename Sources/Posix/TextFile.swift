@@ -2,9 +2,19 @@ internal import Glibc
 
 /// A small text file, read and written at once.
 package enum TextFile {
-  /// The text at `path`; throws EFBIG beyond `limit` bytes and EILSEQ when it is not UTF-8.
-  package static func read(_ path: String, limit: Int) throws(PosixError) -> String {
-    let file = OwnedFD(try check(unsafe open(path, O_RDONLY | O_CLOEXEC), "open \(path)"))
+  /// The text at `path`; throws EFBIG beyond `limit` bytes, EILSEQ when it is not UTF-8, and EINVAL where a
+  /// pipe stands in its place, which could keep a reader waiting for ever, unless it `mayWait`.
+  package static func read(
+    _ path: String, limit: Int, mayWait: Bool = false
+  ) throws(PosixError) -> String {
+    let file = OwnedFD(
+      try check(
+        unsafe open(path, O_RDONLY | O_CLOEXEC | (mayWait ? 0 : O_NONBLOCK)), "open \(path)"))
+    var status = stat()
+    try check(unsafe fstat(file.raw, &status), "fstat \(path)")
+    guard mayWait || status.st_mode & S_IFMT != S_IFIFO else {
+      throw PosixError("read \(path)", code: EINVAL)
+    }
     var bytes: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 4096)
     while true {

@@ -80,7 +80,9 @@ import Testing
   @Test("recordings are listed, fetched by ranges and deleted, and what is written now is not")
   func shelf() throws {
     let bytes = (0..<600_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
-    try withRecording(beside: ["rec-9.mp4": bytes, "secret.mp4": bytes]) {
+    // One more than the highest number there may be ended the relay.
+    let beyond = "rec-\(Int.max).mp4"
+    try withRecording(beside: ["rec-9.mp4": bytes, "secret.mp4": bytes, beyond: bytes]) {
       relay, feeder, directory in
       symlink(directory.file("secret.mp4"), directory.file("rec-8.mp4"))
       try relay.waitForRecording("recording", within: .seconds(20))

@@ -63,4 +63,15 @@ import Testing
   func refused(text: String) {
     #expect(RequestHead(text) == nil)
   }
+
+  @Test("who has asked is told from who has begun to, whatever is asked")
+  func whole() {
+    for (text, isWhole) in [
+      ("", false), ("GET / HTTP/1.1\r\n", false), ("GET / HTTP/1.1\r\nHost: a\r\n", false),
+      ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", true), ("POST /x HTTP/1.1\n\nbody", true),
+      ("\u{16}\u{3}\u{1}", false),
+    ] {
+      #expect(RequestHead.isWhole(Array(text.utf8).span) == isWhole, "\(text)")
+    }
+  }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Posix
 import TestSupport
@@ -81,6 +82,14 @@ import Wire
       ])
     ])
     #expect(setup.pushes.map(\.text) == ["udp://127.0.0.1:9"] + keys)
+    // One of several of one name might be the one that was taken out; one of no known name has no key; one
+    // that waits to be called needs none.
+    for wrong in [
+      "rtmp://host/app/…", "rtmp://other/app/…", "tcp://0.0.0.0:9?listen=1",
+      "srt://:9?mode=listener",
+    ] {
+      #expect(throws: SetupError.self) { try setup.change(["pushes": .list([.text(wrong)])]) }
+    }
     let error = #expect(throws: SetupError.self) {
       try setup.change(["pushes": .list([.text("srt://host:1?passphrase=se%01cret")])])
     }
@@ -252,6 +261,28 @@ import Wire
       #expect(try third.ctl("setup").output.contains("\"started\":false"))
       #expect(try third.ctl("setup").output.contains("\"bitrate\":3000000"), "it is kept")
       #expect(!(try agent.isCalled))
+    }
+  }
+
+  // It went on with the agent's own source, which might be another one.
+  @Test("a relay that cannot read what was started does not go on with it")
+  func unreadable() throws {
+    try withTestDirectory { directory in
+      let path = directory.file("setup.json")
+      let file = SetupFile(path: path, startMark: directory.file("started"))
+      let first = SetupPhase(file: file, isParent: true)
+      try first.change(["source": .text("camera")])
+      try first.start()
+      var begun: [String?] = []
+      let second = SetupPhase(file: file, isParent: true)
+      second.begin = { begun.append($0.source) }
+      second.resume()
+      #expect(begun == ["camera"])
+      try Data("{".utf8).write(to: URL(fileURLWithPath: path))
+      let third = SetupPhase(file: file, isParent: true)
+      third.begin = { begun.append($0.source) }
+      third.resume()
+      #expect(begun.count == 1 && third.state == .waiting)
     }
   }
 

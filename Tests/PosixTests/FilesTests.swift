@@ -14,6 +14,14 @@ import Testing
 
   deinit { try? FileManager.default.removeItem(at: folder) }
 
+  // A pipe in the place of a file kept its reader waiting for ever.
+  @Test("a pipe in the place of a small file is refused at once")
+  func pipe() throws {
+    let path = folder.path + "/pipe"
+    #expect(mkfifo(path, 0o600) == 0)
+    #expect(throws: PosixError.self) { try TextFile.read(path, limit: 10) }
+  }
+
   @Test("two makers of a token read the same one, and only this user may")
   func token() throws {
     let path = folder.path + "/token"

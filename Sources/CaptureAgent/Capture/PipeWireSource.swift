@@ -53,7 +53,8 @@ final class PipeWireSource: ScreenSource {
   private var format: VideoFormat?
   private var lastPTS: Int64 = 0
   private var transform: UInt32 = 0
-  private var turns = RepeatedError("the screen's pictures come")
+  /// How many turns were said since when.
+  private var turnsSaid = (count: 0, since: Int64.min)
   /// What became of the pictures that came so far, but for what the stream that runs counts.
   private var settled = FrameCounts()
 
@@ -229,8 +230,7 @@ extension PipeWireSource: StreamObserver {
   func streamTook(_ lease: consuming BufferLease, _ layout: PictureLayout) {
     if layout.transform != transform {
       transform = layout.transform
-      let turn = transform == 0 ? "upright" : "turned (SPA transform \(transform))"
-      if let line = turns.record(turn) { Log.note(line) }
+      sayTurn()
     }
     let format = layout.format
     let dmaBuf = lease.dmaBuf.map { buffer in
@@ -259,6 +259,18 @@ extension PipeWireSource: StreamObserver {
   }
 
   func streamMoved(_ cursor: Cursor?, isAlone: Bool) { slot.put(cursor, isAlone: isAlone) }
+
+  /// A producer may tell of another turn with each picture: a few a second are enough.
+  private func sayTurn() {
+    let now = MonotonicClock.now()
+    if turnsSaid.since == .min || now - turnsSaid.since > 1_000_000_000 { turnsSaid = (0, now) }
+    turnsSaid.count += 1
+    guard turnsSaid.count <= 3 else { return }
+    Log.note(
+      transform == 0
+        ? "the screen's pictures are upright again"
+        : "the screen's pictures come turned (SPA transform \(transform))")
+  }
 
   func streamEnded(_ end: StreamEnd) {
     switch end {

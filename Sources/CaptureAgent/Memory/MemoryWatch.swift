@@ -1,4 +1,5 @@
 import Glibc
+import Posix
 import Report
 import Wire
 
@@ -14,6 +15,11 @@ final class MemoryWatch {
   /// What the first picture took beyond the plan, by both counts.
   private var unplanned = MemoryLadder.Amount(data: 0, address: 0)
   private var isVerified = false
+  /// Until then nothing is judged, in nanoseconds of CLOCK_MONOTONIC; nil: all is settled.
+  private var settleEnd: Int64?
+
+  /// A sound or a camera that is switched has its memory after so long, in nanoseconds.
+  private static let settleTime: Int64 = 2_000_000_000
 
   /// `configuration` is nil while no size is known.
   init(gauge: MemoryGauge, limits: MemoryLimits, plan: MemoryBudget) {
@@ -41,7 +47,17 @@ final class MemoryWatch {
     self.plan = plan
     self.smallPlan = smallPlan
     isVerified = false
+    settleEnd = nil
     unplanned = MemoryLadder.Amount(data: 0, address: 0)
+    setPlan()
+  }
+
+  /// A sound or a camera comes or goes beside the same pictures: what it takes is held against the plan once
+  /// it is there, and what was taken beyond the plan before is not forgotten.
+  func expectBeside(_ plan: MemoryBudget, halved smallPlan: MemoryBudget) {
+    self.plan = plan
+    self.smallPlan = smallPlan
+    settleEnd = MonotonicClock.now() + Self.settleTime
     setPlan()
   }
 
@@ -52,6 +68,13 @@ final class MemoryWatch {
     let held = MemoryLadder.Amount(
       data: footprint.dataKB << 10, address: footprint.sizeKB << 10)
     if afterPicture, !isVerified { verify(held) }
+    if let settleEnd {
+      guard MonotonicClock.now() >= settleEnd else { return nil }
+      self.settleEnd = nil
+      unplanned.data = max(unplanned.data, held.data - plan.amount.data)
+      unplanned.address = max(unplanned.address, held.address - plan.amount.address)
+      setPlan()
+    }
     guard let step = ladder.take(held) else { return nil }
     setPlan()
     return step

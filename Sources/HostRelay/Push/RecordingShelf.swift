@@ -20,6 +20,8 @@ struct RecordingShelf: Sendable {
   /// With its dot.
   private let ending: String
 
+  /// A file with a higher number is none of ours.
+  private static let highestNumber = 999_999_999
   /// How many files the list has at most, newest first.
   private static let listLimit = 1000
 
@@ -103,8 +105,8 @@ struct RecordingShelf: Sendable {
     let middle = name.dropFirst(stem.count).dropLast(ending.count)
     guard name.utf8.count >= stem.utf8.count + ending.utf8.count else { return nil }
     if middle.isEmpty { return 1 }
-    guard middle.first == "-", let number = Int(middle.dropFirst()), number > 1,
-      middle == "-\(number)"
+    guard middle.first == "-", let number = Int(middle.dropFirst()),
+      (2...Self.highestNumber).contains(number), middle == "-\(number)"
     else { return nil }
     return number
   }

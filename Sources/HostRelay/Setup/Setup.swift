@@ -132,8 +132,15 @@ struct Setup {
       guard case .text(let text) = value else {
         throw SetupError("pushes: expected a list of addresses")
       }
+      let meant = pushes.count { $0.name == text && $0.text != text }
+      let said = values.count { if case .text(text) = $0 { true } else { false } }
+      guard meant == 0 || meant == said else {
+        throw SetupError("pushes: there are \(meant) of \(text): write out which are meant")
+      }
       if let place = known.firstIndex(where: { $0.name == text }) {
         addresses.append(known.remove(at: place))
+      } else if text.contains("…") {
+        throw SetupError("pushes: \(text) is not set up: its key is not known here")
       } else {
         addresses.append(try PushAddress(text))
       }
@@ -149,10 +156,19 @@ extension Setup.PushAddress {
     "http", "https", "tcp", "udp",
   ]
 
+  private static func waits(_ option: (name: String, value: String)) -> Bool {
+    let (name, value) = (option.name.lowercased(), option.value.lowercased())
+    return name.contains("listen") || name == "mode" && value != "caller" || name == "rtsp_flags"
+  }
+
   init(_ text: String) throws(SetupError) {
     guard let url = MediaURL(text), Self.schemes.contains(url.scheme) else {
       throw SetupError(
         "pushes: expected addresses on the network, such as rtmp://host/app/key or srt://host:port")
+    }
+    // One that waits to be called would be a port that no viewer key guards.
+    guard !url.parameters.contains(where: Self.waits) else {
+      throw SetupError("pushes: an address that is called, and not one that waits to be (listen)")
     }
     do {
       self.init(text: text, target: try PushTarget(push: text))

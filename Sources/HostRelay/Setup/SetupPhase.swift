@@ -24,11 +24,19 @@ final class SetupPhase {
   private let file: SetupFile
   /// Whether the agent is the relay's to start.
   private let isParent: Bool
+  /// Whether what was set up before could be read.
+  private let isKnown: Bool
 
   init(file: SetupFile, isParent: Bool) {
     self.file = file
     self.isParent = isParent
-    do { setup = try file.read() } catch { Log.note("\(error): nothing is set up") }
+    do {
+      setup = try file.read()
+      isKnown = true
+    } catch {
+      isKnown = false
+      Log.note("\(error): nothing is set up")
+    }
   }
 
   /// What the status shows; what is set up, only to who may control.
@@ -37,9 +45,11 @@ final class SetupPhase {
       + (mayControl ? [("starts_agent", .truth(isParent))] + setup.json : [])
   }
 
-  /// Goes on with what a relay that died had started.
+  /// Goes on with what a relay that died had started; what that was must be known, or another source might
+  /// be shown.
   func resume() {
     guard file.isStarted else { return }
+    guard isKnown else { return file.unmarkStarted() }
     Log.note("goes on with the broadcast that was started before")
     state = .started
     begin(setup)

@@ -71,7 +71,9 @@ final class HTTPServer {
 
   private func accept(_ socket: consuming OwnedFD) {
     let visitor = Visitor(on: socket.raw)
-    guard let peer = SocketAddress.peer(of: socket.raw), antechamber.admits(peer),
+    // Who has asked already when its turn comes is none of those who keep silent.
+    guard let peer = SocketAddress.peer(of: socket.raw),
+      visitor == .ourUser || antechamber.admits(peer) || Newcomer.hasAsked(socket.raw),
       viewers.count + pages.connectionCount < visitor.places
     else { return ends.count(.refused("full")) }
     do {

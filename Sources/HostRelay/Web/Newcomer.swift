@@ -62,6 +62,15 @@ final class Newcomer {
     }
   }
 
+  /// Whether a whole head of a request waits in the socket.
+  static func hasAsked(_ socket: Int32) -> Bool {
+    var bytes = [UInt8](repeating: 0, count: RequestHead.limit)
+    let count = unsafe bytes.withUnsafeMutableBytes {
+      unsafe recv(socket, $0.baseAddress, $0.count, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+    }
+    return count > 0 && RequestHead.isWhole(bytes.span.extracting(..<count))
+  }
+
   /// The socket, which is the caller's from then on; nil after the first time.
   func takeSocket() -> OwnedFD? {
     poll.close()

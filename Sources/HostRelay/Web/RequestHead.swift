@@ -37,6 +37,15 @@ struct RequestHead: Equatable {
       guard let method else { return .foreign }
       return bytes.count < method.utf8.count ? .unknown : .other
     }
+    if let end = end(of: bytes) { return .live(end: end) }
+    return bytes.count < limit ? .unknown : .other
+  }
+
+  /// Whether an empty line ends a head in `bytes`.
+  static func isWhole(_ bytes: Span<UInt8>) -> Bool { end(of: bytes) != nil }
+
+  /// Where the head ends: behind the first empty line.
+  private static func end(of bytes: Span<UInt8>) -> Int? {
     var newlines = 0
     for index in 0..<bytes.count {
       switch bytes[index] {
@@ -44,9 +53,9 @@ struct RequestHead: Equatable {
       case UInt8(ascii: "\r"): continue
       default: newlines = 0
       }
-      if newlines == 2 { return .live(end: index + 1) }
+      if newlines == 2 { return index + 1 }
     }
-    return bytes.count < limit ? .unknown : .other
+    return nil
   }
 
   /// nil when `text` is no head; a field that is there twice is none either, since two readers might
