@@ -25,18 +25,23 @@ final class Ear {
     return Double(entry.st_size) / 4 / Double(Self.samplesPerSecond)
   }
 
-  /// Of the last fifth of a second, to 5 Hz; nil: silence.
-  var hertz: Int? {
+  /// How loud a pitch is in the last fifth of a second, from 0 to 1, whatever else there is (Goertzel).
+  func level(of hertz: Int) -> Double {
     let samples = tail(Self.samplesPerSecond / 5)
-    guard samples.contains(where: { abs($0) > 0.01 }) else { return nil }
-    return zip(samples, samples.dropFirst()).count { $0 < 0 && $1 >= 0 } * 5
+    let step = 2 * Double.pi * Double(hertz) / Double(Self.samplesPerSecond)
+    var (sine, cosine) = (0.0, 0.0)
+    for (index, sample) in samples.enumerated() {
+      sine += Double(sample) * sin(step * Double(index))
+      cosine += Double(sample) * cos(step * Double(index))
+    }
+    return 2 * (sine * sine + cosine * cosine).squareRoot() / Double(max(samples.count, 1))
   }
 
-  /// Waits until it hears this pitch, within 10 Hz.
-  func wait(for pitch: Int, within limit: Duration) throws {
-    try waitUntil("a tone of \(pitch) Hz", within: limit) {
+  /// Waits until it hears this pitch, and not `other`.
+  func wait(for hertz: Int, without other: Int? = nil, within limit: Duration) throws {
+    try waitUntil("a tone of \(hertz) Hz", within: limit) {
       guard isConnected else { throw ProcessFailure(description: "the ear ended: \(run.errors)") }
-      return hertz.map { abs($0 - pitch) <= 10 } == true ? () : nil
+      return level(of: hertz) > 0.1 && other.map { level(of: $0) < 0.02 } ?? true ? () : nil
     }
   }
 
