@@ -139,13 +139,14 @@ import Testing
         environment: desktop.environment.merging(["WAYLAND_DISPLAY": "screencopy"]) { $1 },
         in: directory)
       defer { backend.end() }
-      // Until the backend is on the bus again, it is still the one that cannot ask.
+      // Until the backend is on the bus again, it is still the one that cannot ask; a portal that asks one
+      // that has just come may wait for it in vain, and a call of ours is given up after 10 s.
       try waitUntil(
-        "an answer from the user",
+        "an answer from the user", within: .seconds(40),
         isTrue: {
           let scene = try CaptureScene()
           start(scene)
-          try scene.run(until: "the end") { scene.end != nil }
+          try scene.run(until: "the end", within: .seconds(15)) { scene.end != nil }
           return scene.end?.code == .notAllowed && scene.end?.text.contains("declined") == true
         })
     }
@@ -167,10 +168,12 @@ import Testing
         in: directory)
       defer { backend.end() }
       // Until the backend is on the bus again, there is nobody to ask.
-      let scene = try waitUntil("a question") {
+      let scene = try waitUntil("a question", within: .seconds(40)) {
         let scene = try CaptureScene()
         start(scene)
-        try scene.run(until: "an answer") { scene.end != nil || access(asked, F_OK) == 0 }
+        try scene.run(until: "an answer", within: .seconds(15)) {
+          scene.end != nil || access(asked, F_OK) == 0
+        }
         return scene.end == nil ? scene : nil
       }
       kill(try desktop.pid(of: "portal"), SIGKILL)
