@@ -1,5 +1,5 @@
 import Foundation
-internal import PipeWire
+package import PipeWire
 internal import Posix
 import Synchronization
 
@@ -10,10 +10,11 @@ package final class PaintedCamera: @unchecked Sendable {
   private let isHeld = Mutex(false)
   private let hasEnded = DispatchSemaphore(value: 0)
 
-  /// `runtimeDirectory` is that of the PipeWire daemon. It shows `picture`, painted in NV12.
+  /// `runtimeDirectory` is that of the PipeWire daemon. It shows `picture`, painted in NV12 of this matrix and range,
+  /// which it says.
   package init(
     _ name: String, in runtimeDirectory: String, width: Int, height: Int,
-    picture: PaintedPicture
+    picture: PaintedPicture, colour: SampleColour = SampleColour()
   ) {
     let thread = Thread { [self] in
       defer { hasEnded.signal() }
@@ -21,6 +22,7 @@ package final class PaintedCamera: @unchecked Sendable {
         let loop = try Loop()
         var offer = ScreenProducer.Offer()
         offer.format = .nv12
+        offer.colour = colour
         var producer: ScreenProducer? = try ScreenProducer(
           loop: loop, remote: connectToPipeWire(at: "\(runtimeDirectory)/pipewire-0"), name: name,
           role: "Camera", width: width, height: height, offer: offer)
