@@ -36,6 +36,8 @@ struct FrameCounts: Equatable, Sendable {
   var replaced = 0
   /// No pictures at all, or none for want of a buffer.
   var rejected = 0
+  /// With a time that could not be right, and ours in its place.
+  var mistimed = 0
   /// Of PipeWire's calls.
   var callbacks = CallbackTimes()
 }
@@ -44,6 +46,8 @@ struct FrameCounts: Equatable, Sendable {
 enum SourceEvent: Sendable {
   /// The size of the frames that follow; a crop may make single ones smaller.
   case format(width: Int, height: Int)
+  /// Whether nothing but broken pictures comes, and has for a while.
+  case broken(Bool)
   /// No frame follows.
   case ended(SourceEnd)
 }
