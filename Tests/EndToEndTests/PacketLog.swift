@@ -11,6 +11,8 @@ final class PacketLog: Sendable {
     let arrival: Int64
     let pts: Int64
     let isKeyframe: Bool
+    /// The picture before it, sent again.
+    let isUnchanged: Bool
     let byteCount: Int
   }
   struct Description: Sendable {
@@ -19,9 +21,17 @@ final class PacketLog: Sendable {
     let height: Int
   }
 
+  /// How the screen stands, as the agent says.
+  struct Word: Sendable {
+    let arrival: Int64
+    let state: SoundState
+    let text: String
+  }
+
   private struct State {
     var packets: [Packet] = []
     var descriptions: [Description] = []
+    var words: [Word] = []
     var end: String?
   }
   private let state = Mutex(State())
@@ -41,6 +51,7 @@ final class PacketLog: Sendable {
   /// Of pictures, in the order that they came.
   var packets: [Packet] { state.withLock { $0.packets } }
   var descriptions: [Description] { state.withLock { $0.descriptions } }
+  var words: [Word] { state.withLock { $0.words } }
   /// Why nothing more comes; nil while the connection stands.
   var end: String? { state.withLock { $0.end } }
 
@@ -50,7 +61,7 @@ final class PacketLog: Sendable {
     case .packet where raw.header.stream == 1:
       let packet = Packet(
         arrival: now, pts: raw.header.pts, isKeyframe: raw.header.flags.contains(.keyframe),
-        byteCount: raw.payload.count)
+        isUnchanged: raw.header.flags.contains(.unchanged), byteCount: raw.payload.count)
       state.withLock { $0.packets.append(packet) }
     case .streamDescription:
       guard case .streamDescription(1, let description)? = try? Message(raw) else { return }
@@ -59,6 +70,9 @@ final class PacketLog: Sendable {
         $0.descriptions.append(
           Description(arrival: now, width: Int(size.width), height: Int(size.height)))
       }
+    case .soundState:
+      guard case .soundState(.screen, let state, let text)? = try? Message(raw) else { return }
+      self.state.withLock { $0.words.append(Word(arrival: now, state: state, text: text)) }
     default: break
     }
   }
