@@ -92,6 +92,20 @@ import Testing
     #expect(SoundWish(argument: "both")?.count == 2)
     #expect(SoundWish(argument: "app:Firefox")?.application == .application("Firefox"))
     #expect(SoundWish(argument: "mic:usb mic")?.microphone == .microphone("usb mic"))
-    for word in ["", "app:", "mic:", "all", "App"] { #expect(SoundWish(argument: word) == nil) }
+    for (word, names) in [
+      ("app,mic", [SoundCapture.Choice.defaultOutput, .defaultMicrophone]),
+      ("app:Firefox,mic", [.application("Firefox"), .defaultMicrophone]),
+      (
+        "app:Built-in, analog,mic:USB, left",
+        [.application("Built-in, analog"), .microphone("USB, left")]
+      ),
+    ] {
+      let wish = SoundWish(argument: word)
+      #expect([wish?.application, wish?.microphone] == names)
+    }
+    #expect(SoundWish(argument: "app:one, two")?.application == .application("one, two"))
+    for word in ["", "app:", "mic:", "all", "App", ",", "app,", ",mic"] {
+      #expect(SoundWish(argument: word) == nil)
+    }
   }
 }

@@ -44,8 +44,11 @@ struct Setup {
           ["portal", "camera", "pattern"].contains($0) || Self.names($0, ["node:", "camera:"])
         }
       case "sound":
-        changed.sound = try Self.text(member, value, as: "none, app[:NAME], mic[:NAME] or both") {
-          ["none", "app", "mic", "both"].contains($0) || Self.names($0, ["app:", "mic:"])
+        changed.sound = try Self.text(
+          member, value, as: "none, both, app[:NAME], mic[:NAME] or app:NAME,mic:NAME"
+        ) {
+          ["none", "app", "mic", "both"].contains($0)
+            || Self.names($0, ["app:", "mic:", "app,mic:"])
         }
       case "size":
         changed.size = try Self.text(member, value, as: "WIDTHxHEIGHT, each 1 to 16384") {
