@@ -6,10 +6,10 @@ struct Moments {
   let flips: [Double]
   let beeps: [Double]
 
-  /// Reads `window.py --flips` and a `BeepPlayer`.
-  init(of file: String, in directory: TestDirectory) throws {
+  /// Reads `window.py --flips`, and a `BeepPlayer` or a `SkewedDevice` in the file's `track` of sound.
+  init(of file: String, track: Int = 0, in directory: TestDirectory) throws {
     flips = try Self.flips(in: file, directory)
-    beeps = try Self.beeps(in: file, directory)
+    beeps = try Self.beeps(in: file, track, directory)
   }
 
   /// How far the sound lies behind the picture in a part of the file, in seconds: the median. The window
@@ -55,10 +55,12 @@ struct Moments {
     return zip(pictures, pictures.dropFirst()).filter { $0.isWhite != $1.isWhite }.map { $1.time }
   }
 
-  private static func beeps(in file: String, _ directory: TestDirectory) throws -> [Double] {
+  private static func beeps(
+    in file: String, _ track: Int, _ directory: TestDirectory
+  ) throws -> [Double] {
     // Of each packet: on a busy machine some samples are missing between two.
-    let starts = try times(of: "a:0", in: file, directory)
-    let samples = try Tone.samples(of: file, track: 0, in: directory)
+    let starts = try times(of: "a:\(track)", in: file, directory)
+    let samples = try Tone.samples(of: file, track: track, in: directory)
     var found: [Double] = []
     var quiet = 0
     for (index, sample) in samples.enumerated() {
