@@ -1,4 +1,5 @@
 import CommandOptions
+import Report
 import Wire
 
 /// What a broadcast is to be, as it is said before its start; what is not said is the agent's own choice.
@@ -95,8 +96,7 @@ struct Setup {
     switch value {
     case .none, .text(""): return nil
     case .text(let text):
-      let isPlain = text.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 }
-      guard isPlain, text.utf8.count <= WireLimits.text else {
+      guard text.unicodeScalars.allSatisfy(\.isPlain), text.utf8.count <= WireLimits.text else {
         throw SetupError("\(member): expected one line of at most \(WireLimits.text) bytes")
       }
       guard isFine(text) else { throw SetupError("\(member) \(text): expected \(expected)") }
