@@ -37,6 +37,23 @@ import Testing
     }
   }
 
+  @Test("a few missing samples are made up for by and by", arguments: [64, 1024, 8192])
+  func missing(pieceLength: Int) {
+    var clock = SoundClock(samplesPerSecond: 48_000)
+    let piece = Int64(pieceLength) * 1_000_000_000 / 48_000
+    var last = clock.stamp(0, count: pieceLength).time
+    var claimed: Int64 = 0
+    let piecesOfPacket = max(1, 20_000_000 / piece)
+    for index in 1..<(10_000_000_000 / piece) {
+      claimed = index * piece + 40_000_000
+      let stamp = clock.stamp(claimed, count: pieceLength)
+      let step = stamp.time - last - piece
+      #expect(!stamp.isJump && step >= 0 && step * piecesOfPacket < 3_000_000)
+      last = stamp.time
+    }
+    #expect(claimed - last < 2_000_000)
+  }
+
   @Test("samples that are missing are a jump, and what follows has its own time")
   func jump() {
     var clock = SoundClock(samplesPerSecond: 48_000)

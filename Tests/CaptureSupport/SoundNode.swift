@@ -49,7 +49,8 @@ final class SoundNode: @unchecked Sendable {
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { space in
       var builder = spa_pod_builder()
       spa_pod_builder_init(&builder, space.baseAddress, UInt32(space.count))
-      var format = ph_build_sound_format(&builder, UInt32(Self.samplesPerSecond))
+      var format = ph_build_sound_format(
+        &builder, SPA_AUDIO_FORMAT_F32.rawValue, UInt32(Self.samplesPerSecond))
       pw_stream_connect(
         stream, isOutput ? SPA_DIRECTION_OUTPUT : SPA_DIRECTION_INPUT, UInt32.max,
         pw_stream_flags(rawValue: mapped), &format, 1)

@@ -323,6 +323,40 @@ extension EndToEnd {
       }
     }
 
+    @Test func `whatever rate and cycle the graph takes, the sound goes on, true in pitch`() throws
+    {
+      try withTestDirectory { directory in
+        let desktop = try DesktopSession(in: directory, size: (640, 480))
+        for thing in ["window=counter", "speakers"] { try desktop.show(thing) }
+        let broadcast = try Broadcast(in: directory, desktop: desktop, agent: ["--audio", "app"])
+        try broadcast.waitUntilLive()
+        try broadcast.waitForSounds(["app": "on"])
+        let agent = try #require(broadcast.agentPID)
+        let file = directory.file("all.ts")
+        let player = try ProcessRun("curl", ["-s", "-o", file, broadcast.liveTS], in: directory)
+        // The last one used to take all memory there is: a converter's buffers, larger by six.
+        for (name, value) in [
+          ("rate", 44_100), ("rate", 192_000), ("rate", 48_000), ("quantum", 8192), ("quantum", 64),
+          ("quantum", 0), ("rate", 8_000),
+        ] {
+          let run = try ProcessRun.run(
+            "pw-metadata", ["-n", "settings", "0", "clock.force-\(name)", "\(value)"],
+            environment: desktop.environment, in: directory)
+          #expect(run.exitCode == 0)
+          let heard = try Heard(broadcast, for: .seconds(1))
+          let packets = heard.packets[.appSound] ?? []
+          #expect(packets.count > 40, "\(name) \(value)")
+          for (one, next) in zip(packets, packets.dropFirst()) where !next.followsGap {
+            #expect((16_000_000...24_000_000).contains(next.pts - one.pts), "\(name) \(value)")
+          }
+        }
+        player.end()
+        let tone = try Tone(of: file, track: 0, in: directory)
+        #expect(abs(tone.hertz - 440) < 1 && abs(tone.decibels + 9.03) < 1, "\(tone)")
+        #expect(broadcast.agentPID == agent)
+      }
+    }
+
     @Test func `an agent that is stopped does not stop the desktop's sound`() throws {
       try withTestDirectory { directory in
         let desktop = try DesktopSession(in: directory, size: (1280, 720))
