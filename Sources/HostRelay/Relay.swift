@@ -129,17 +129,17 @@ final class Relay {
     broadcast.tell = { [weak ingest] in ingest?.send($0) }
     broadcast.isRepeating = { [weak ingest] in ingest?.isRepeating == true }
     broadcast.delivered = { [weak ingest] in ingest?.delivered(now: .now) }
-    for stream in broadcast.streams {
+    for stream in broadcast.outputs.streams {
       stream.audienceChanged = { [broadcast] in broadcast.tellAudience() }
     }
-    broadcast.container.finished = { [http, broadcast, pushes] in
-      http.finishReaders(of: broadcast.container.stream)
+    broadcast.outputs.container.finished = { [http, broadcast, pushes] in
+      http.finishReaders(of: broadcast.outputs.container.stream)
       pushes.finishStream()
     }
-    broadcast.camera.container.finished = { [http, broadcast] in
-      http.finishReaders(of: broadcast.camera.container.stream)
+    broadcast.outputs.camera.container.finished = { [http, broadcast] in
+      http.finishReaders(of: broadcast.outputs.camera.container.stream)
     }
-    for output in [broadcast.fragments, broadcast.movie] {
+    for output in [broadcast.outputs.fragments, broadcast.outputs.movie] {
       output.finished = { [http] in http.finishReaders(of: output.stream) }
     }
     try TLSIdentity.publish(tls, port: http.address.port, in: directory)
@@ -163,6 +163,7 @@ final class Relay {
     }
     signals.append(try LoopSignal(SIGUSR1, on: loop) { [broadcast] in broadcast.pause() })
     signals.append(try LoopSignal(SIGUSR2, on: loop) { [broadcast] in broadcast.resume() })
+    SignalMask.hold([])
     timer.start(after: RelayLimits.tick, every: RelayLimits.tick) { [weak self] in self?.tick() }
   }
 

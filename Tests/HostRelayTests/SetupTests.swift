@@ -31,7 +31,8 @@ import Wire
   @Test(
     "what is wrong is named by its member, and nothing of the rest is taken",
     arguments: [
-      ("name", JSONText.number(1)), ("name", .text("a\nb")), ("source", .text("screen")),
+      ("name", JSONText.number(1)), ("name", .text("a\nb")), ("name", .text("a\u{85}b")),
+      ("name", .text("a\u{202E}b")), ("source", .text("screen")),
       ("name", .text(String(repeating: "x", count: WireLimits.text + 1))),
       ("source", .text("node:")), ("source", .truth(true)), ("sound", .text("mic:")),
       ("sound", .text("loud")), ("size", .text("0x720")), ("size", .text("1280")),

@@ -67,7 +67,7 @@ struct ControlAPI {
       200,
       .object([
         ("session", .text(session.name)), ("state", .text(session.state.word)),
-        ("paused", .truth(session.isPaused)),
+        ("paused", .truth(session.isPaused)), ("resuming", .truth(session.isResumeAwaited)),
       ]))
   }
 }
