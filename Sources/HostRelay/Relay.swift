@@ -161,10 +161,17 @@ final class Relay {
           self?.finish(.finished, "ended by the user", exit: .finished)
         })
     }
-    signals.append(try LoopSignal(SIGUSR1, on: loop) { [broadcast] in broadcast.pause() })
-    signals.append(try LoopSignal(SIGUSR2, on: loop) { [broadcast] in broadcast.resume() })
+    signals.append(try LoopSignal(SIGUSR1, on: loop) { [unowned self] in signalled { $0.pause() } })
+    signals.append(
+      try LoopSignal(SIGUSR2, on: loop) { [unowned self] in signalled { $0.resume() } })
     SignalMask.hold([])
     timer.start(after: RelayLimits.tick, every: RelayLimits.tick) { [weak self] in self?.tick() }
+  }
+
+  /// Pauses and resumes what has been started.
+  private func signalled(_ body: (Broadcast) -> Void) {
+    if let setup, setup.state != .started { return Log.note("nothing has been started") }
+    body(broadcast)
   }
 
   /// Between a start and an end there is an agent, and otherwise none.
