@@ -87,7 +87,7 @@ enum Agent {
   }
 
   private static func explainMemory(_ options: Options) -> ExitCode {
-    let configuration = EncoderConfiguration(options, size: options.patternSize)
+    let configuration = EncoderConfiguration(options, source: options.patternFormat)
     let camera = options.camera.map { _ in EncoderConfiguration(cameraBeside: options) }
     let budget = MemoryBudget(options: options, configuration: configuration, camera: camera)
     for line in budget.lines { print(line) }

@@ -230,7 +230,8 @@ package final class ScreenProducer {
 
   private func rows(ofPlane index: Int) -> Int {
     let rows = offer.format.plane(index).rows(of: 0..<height).count
-    return offer.saysStride || index > 0 || offer.format.planeCount == 1 ? rows : (rows + 1) & ~1
+    let hasHalfRows = offer.format.plane(offer.format.planeCount - 1).down > 0
+    return offer.saysStride || index > 0 || !hasHalfRows ? rows : (rows + 1) & ~1
   }
 
   private func fillMetas(of buffer: UnsafeMutablePointer<spa_buffer>, _ picture: Picture) {
@@ -301,7 +302,7 @@ package final class ScreenProducer {
         count: max(8, bufferCounts.lowerBound), min_count: bufferCounts.lowerBound,
         max_count: bufferCounts.upperBound,
         data_types: 1 << Int32((usesDMABufs ? SPA_DATA_DmaBuf : SPA_DATA_MemFd).rawValue),
-        blocks: Int32(offer.blockCount))
+        blocks: Int32(offer.blockCount), byte_count: 0)
       let region = Int32(MemoryLayout<spa_meta_region>.size)
       let header = Int32(MemoryLayout<spa_meta_header>.size)
       let transform = Int32(MemoryLayout<spa_meta_videotransform>.size)

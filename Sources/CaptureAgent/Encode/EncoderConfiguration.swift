@@ -18,6 +18,10 @@ struct EncoderConfiguration: Equatable, Sendable {
   var isBesideCamera = false
   /// Whether frames may come in formats that are unpacked before they are converted.
   var takesAnyFormat = false
+  /// Whether frames come as JPEGs.
+  var takesJPEGs = false
+  /// What is mapped of their source's buffers however little is read of them.
+  var mappedByteCount = 0
   /// Whether a pointer is drawn over the pictures.
   var drawsCursor = false
   /// The folder of the software driver's module: the executable's own.
@@ -77,13 +81,15 @@ struct EncoderConfiguration: Equatable, Sendable {
 }
 
 extension EncoderConfiguration {
-  /// What the options ask for, of frames of this size.
-  init(_ options: Options, size: (width: Int, height: Int)) {
+  /// What the options ask for, of these frames.
+  init(_ options: Options, source: SourceFormat) {
     self.init(
-      width: size.width, height: size.height, framesPerSecond: options.framesPerSecond,
+      width: source.width, height: source.height, framesPerSecond: options.framesPerSecond,
       bitsPerSecond: options.bitsPerSecond, profile: options.profile, colour: options.colour,
       display: options.display, driverFolder: Executable.folder, wish: options.wish)
     isBesideCamera = options.camera != nil
+    takesJPEGs = source.isCoded
+    mappedByteCount = source.mappedByteCount
     switch options.source {
     case .node, .portal: drawsCursor = options.cursor == .drawn
     case .camera, .pattern: break
@@ -96,15 +102,17 @@ extension EncoderConfiguration {
 }
 
 extension EncoderConfiguration {
-  /// Of the camera beside the screen, whose pictures are as large as it gives them: `size` is that, or
-  /// what is wanted.
-  init(cameraBeside options: Options, size: (width: Int, height: Int)? = nil) {
+  /// Of the camera beside the screen, whose pictures are as large as it gives them: `source` is that, or
+  /// nil for what is wanted.
+  init(cameraBeside options: Options, source: SourceFormat? = nil) {
     let wanted = CameraWish.besideSize
     self.init(
-      width: size?.width ?? wanted.width, height: size?.height ?? wanted.height,
+      width: source?.width ?? wanted.width, height: source?.height ?? wanted.height,
       framesPerSecond: options.framesPerSecond, profile: options.profile, colour: options.colour,
       display: options.display, driverFolder: Executable.folder)
     takesAnyFormat = true
+    takesJPEGs = source?.isCoded ?? false
+    mappedByteCount = source?.mappedByteCount ?? 0
   }
 }
 
