@@ -112,6 +112,18 @@ struct CameraTests {
           rates: .these([FrameRate(30)]))
       ], best: format(.i420, 800, 600)),
     Case(
+      name: "pixels before JPEGs",
+      modes: [mode(.mjpeg, [(1280, 720)]), mode(.bgrx, [(1280, 720)])],
+      best: format(.bgrx, 1280, 720)),
+    Case(
+      name: "a size before pixels",
+      modes: [mode(.mjpeg, [(1280, 720)]), mode(.nv12, [(640, 480)])],
+      best: format(.mjpeg, 1280, 720)),
+    Case(
+      name: "a rate before pixels",
+      modes: [mode(.mjpeg, [(1280, 720)]), mode(.yuy2, [(1280, 720)], [(10, 1)])],
+      best: format(.mjpeg, 1280, 720)),
+    Case(
       name: "what cannot be read is passed over",
       modes: [
         CameraMode(

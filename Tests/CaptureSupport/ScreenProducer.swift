@@ -25,6 +25,8 @@ package final class ScreenProducer {
     /// 0xRRGGBB of each pixel, drawn in the format that was agreed on, in the place of all that `color`,
     /// `offset`, `stride`, `size` and `rows` say.
     package var painted: PaintedPicture?
+    /// What stands in the place of a JPEG.
+    package var coded: [UInt8]?
     /// Draws 32-bit pixels, in the place of what `color` and `rows` say: the first pixel, bytes from one row
     /// to the next, width and height.
     package var draw: (@Sendable (UnsafeMutableRawPointer, Int, Int, Int) -> Void)?
@@ -170,6 +172,11 @@ package final class ScreenProducer {
         offset: 0, size: 0, stride: 0, flags: Int32(SPA_CHUNK_FLAG_CORRUPTED))
     } else if let painted = picture.painted {
       lay(painted, into: data!)
+    } else if let coded = picture.coded {
+      let count = min(coded.count, Int(data![0].maxsize) - Self.headGap)
+      _ = coded.withUnsafeBytes { memcpy(data![0].data + Self.headGap, $0.baseAddress!, count) }
+      data![0].chunk.pointee = spa_chunk(
+        offset: UInt32(Self.headGap), size: UInt32(count), stride: 0, flags: 0)
     } else {
       draw(picture, into: data!)
     }
@@ -289,7 +296,12 @@ package final class ScreenProducer {
           SPA_POD_PROP_FLAG_MANDATORY)
         return format
       }
-      formats.append(spa_format_video_raw_build(&builder, SPA_PARAM_EnumFormat.rawValue, &info))
+      var jpegs = spa_video_info_mjpg()
+      (jpegs.size, jpegs.framerate) = (info.size, info.framerate)
+      formats.append(
+        offer.format == .mjpeg
+          ? spa_format_video_mjpg_build(&builder, SPA_PARAM_EnumFormat.rawValue, &jpegs)
+          : spa_format_video_raw_build(&builder, SPA_PARAM_EnumFormat.rawValue, &info))
       try body(&formats, UInt32(formats.count))
     }
   }
