@@ -104,13 +104,15 @@ extension EndToEnd {
             #expect(distance <= 3, "bar \(index), \(y)")
           }
         }
+        func waitForPictures(_ count: Int) throws {
+          try waitUntil(
+            "\(count) pictures",
+            isTrue: { (broadcast.status?.agentFigure("frames_encoded") ?? 0) >= count })
+        }
+        // The figures come once a second.
+        try waitForPictures(10)
         let before = try #require(broadcast.status)
-        try waitUntil(
-          "more pictures",
-          isTrue: {
-            (broadcast.status?.agentFigure("frames_encoded") ?? 0)
-              > before.agentFigure("frames_encoded") + 45
-          })
+        try waitForPictures(before.agentFigure("frames_encoded") + 20)
         let status = try #require(broadcast.status)
         print("1080p of JPEGs: \(status.agentFigure("vm_peak_kb")) kB at most")
         #expect(status.agentFigure("vm_peak_kb") < 45_056)
@@ -148,10 +150,10 @@ extension EndToEnd {
             "\(count) of \(figure)", within: .seconds(15),
             isTrue: { (broadcast.status?.agentFigure(figure) ?? 0) > count })
         }
-        try wait(for: "frames_invalid", past: 20)
-        try wait(for: "frames_encoded", past: 20)
+        try wait(for: "frames_invalid", past: 10)
+        try wait(for: "frames_encoded", past: 10)
         let before = try #require(broadcast.status)
-        try wait(for: "frames_invalid", past: before.agentFigure("frames_invalid") + 30)
+        try wait(for: "frames_invalid", past: before.agentFigure("frames_invalid") + 15)
         let after = try #require(broadcast.status)
         #expect(after.agentPID == before.agentPID)
         #expect(after.agentFigure("vm_size_kb") <= before.agentFigure("vm_size_kb"))
