@@ -143,7 +143,7 @@ final class SourceList {
   private static func row(_ title: String, _ option: String) -> String {
     // What others have put there must not steer a terminal.
     let clean = String(
-      title.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? " " : Character($0) })
+      title.unicodeScalars.map { $0.isPlain ? Character($0) : " " })
     let gap = String(repeating: " ", count: max(1, column - clean.count))
     return "  \(clean)\(gap) \(option)"
   }
