@@ -164,13 +164,21 @@ static inline bool ph_has_modifier(const struct spa_pod *format) {
   return spa_pod_find_prop(format, NULL, SPA_FORMAT_VIDEO_modifier) != NULL;
 }
 
-// Interleaved 32-bit floats in the machine's byte order, left and right.
+// Left and right, as `enum spa_audio_format` says.
 static inline const struct spa_pod *ph_build_sound_format(
-    struct spa_pod_builder *b, uint32_t samples_per_second) {
+    struct spa_pod_builder *b, uint32_t spa_format, uint32_t samples_per_second) {
   struct spa_audio_info_raw info = {
-      .format = SPA_AUDIO_FORMAT_F32, .rate = samples_per_second, .channels = 2,
+      .format = (enum spa_audio_format)spa_format, .rate = samples_per_second, .channels = 2,
       .position = {SPA_AUDIO_CHANNEL_FL, SPA_AUDIO_CHANNEL_FR}};
   return spa_format_audio_raw_build(b, SPA_PARAM_EnumFormat, &info);
+}
+
+// Buffers of so many bytes, neither more nor fewer.
+static inline const struct spa_pod *ph_build_sound_buffers(
+    struct spa_pod_builder *b, int32_t bytes) {
+  return (const struct spa_pod *)spa_pod_builder_add_object(
+      b, SPA_TYPE_OBJECT_ParamBuffers, SPA_PARAM_Buffers, SPA_PARAM_BUFFERS_size,
+      SPA_POD_Int(bytes));
 }
 
 struct ph_buffer_wish {

@@ -8,6 +8,8 @@ import Report
 enum Agent {
   static func run(_ arguments: [String]) -> ExitCode {
     Log.setProgram("capture-agent")
+    // Whoever sends these before the loop takes them must not end it.
+    SignalMask.hold([SIGUSR1, SIGUSR2])
     if arguments == ["--man"] { return printManual() }
     let options: Options
     do throws(UsageError) {

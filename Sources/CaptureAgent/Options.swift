@@ -82,7 +82,8 @@ struct Options: Sendable {
         standard: "portal"),
       Option("camera", .optionalValue("NAME"), "beside the screen, as a stream of its own"),
       Option(
-        "audio", .value("SOUND"), "none, app[:NAME], mic[:NAME] or both", standard: "none"),
+        "audio", .value("SOUND"), "none, both, app[:NAME], mic[:NAME] or app:NAME,mic:NAME",
+        standard: "none"),
       Option("audio-bitrate", .value("BITS"), "a second of each sound", standard: "96k"),
       Option(
         "cursor", .value("HOW"), "embedded, hidden, or drawn by the agent", standard: "embedded"),
@@ -135,7 +136,7 @@ struct Options: Sendable {
       default: nil
       }
     }
-    sounds = try values.value("audio", "none, app[:NAME], mic[:NAME] or both") {
+    sounds = try values.value("audio", "none, both, app[:NAME], mic[:NAME] or app:NAME,mic:NAME") {
       SoundWish(argument: $0)
     }
     sounds.bitsPerSecond = try values.value("audio-bitrate", "bits a second from 6k to 510k") {

@@ -165,6 +165,6 @@ final class SourceList {
 
   /// What others have put there must not steer a terminal.
   private static func clean(_ text: String) -> String {
-    String(text.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? " " : Character($0) })
+    String(text.unicodeScalars.map { $0.isPlain ? Character($0) : " " })
   }
 }

@@ -9,7 +9,8 @@ func runHostRelay(_ arguments: [String]) -> Int32 {
   Log.setProgram("host-relay")
   // A peer that is gone is an error of a write, never the end of the process.
   signal(SIGPIPE, SIG_IGN)
-  unblockSignals()
+  // Whoever sends these early must not end it.
+  SignalMask.hold([SIGUSR1, SIGUSR2])
   // What belongs to this process alone is taken before there are others.
   let notices = ServiceNotices()
   if let page = manual(arguments) {
@@ -67,11 +68,4 @@ private func runControl(_ arguments: [String]) throws(UsageError) -> Int32 {
     return ExitCode.finished.rawValue
   }
   return try ControlClient(values).run().rawValue
-}
-
-/// A parent that blocks signals must not make a relay that cannot be ended.
-private func unblockSignals() {
-  var none = sigset_t()
-  unsafe sigemptyset(&none)
-  unsafe pthread_sigmask(SIG_SETMASK, &none, nil)
 }

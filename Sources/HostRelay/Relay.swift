@@ -129,17 +129,17 @@ final class Relay {
     broadcast.tell = { [weak ingest] in ingest?.send($0) }
     broadcast.isRepeating = { [weak ingest] in ingest?.isRepeating == true }
     broadcast.delivered = { [weak ingest] in ingest?.delivered(now: .now) }
-    for stream in broadcast.streams {
+    for stream in broadcast.outputs.streams {
       stream.audienceChanged = { [broadcast] in broadcast.tellAudience() }
     }
-    broadcast.container.finished = { [http, broadcast, pushes] in
-      http.finishReaders(of: broadcast.container.stream)
+    broadcast.outputs.container.finished = { [http, broadcast, pushes] in
+      http.finishReaders(of: broadcast.outputs.container.stream)
       pushes.finishStream()
     }
-    broadcast.camera.container.finished = { [http, broadcast] in
-      http.finishReaders(of: broadcast.camera.container.stream)
+    broadcast.outputs.camera.container.finished = { [http, broadcast] in
+      http.finishReaders(of: broadcast.outputs.camera.container.stream)
     }
-    for output in [broadcast.fragments, broadcast.movie] {
+    for output in [broadcast.outputs.fragments, broadcast.outputs.movie] {
       output.finished = { [http] in http.finishReaders(of: output.stream) }
     }
     try TLSIdentity.publish(tls, port: http.address.port, in: directory)
@@ -161,9 +161,17 @@ final class Relay {
           self?.finish(.finished, "ended by the user", exit: .finished)
         })
     }
-    signals.append(try LoopSignal(SIGUSR1, on: loop) { [broadcast] in broadcast.pause() })
-    signals.append(try LoopSignal(SIGUSR2, on: loop) { [broadcast] in broadcast.resume() })
+    signals.append(try LoopSignal(SIGUSR1, on: loop) { [unowned self] in signalled { $0.pause() } })
+    signals.append(
+      try LoopSignal(SIGUSR2, on: loop) { [unowned self] in signalled { $0.resume() } })
+    SignalMask.hold([])
     timer.start(after: RelayLimits.tick, every: RelayLimits.tick) { [weak self] in self?.tick() }
+  }
+
+  /// Pauses and resumes what has been started.
+  private func signalled(_ body: (Broadcast) -> Void) {
+    if let setup, setup.state != .started { return Log.note("nothing has been started") }
+    body(broadcast)
   }
 
   /// Between a start and an end there is an agent, and otherwise none.

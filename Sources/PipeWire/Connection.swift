@@ -80,9 +80,10 @@ package final class Connection {
     "libpipewire-module-protocol-native", "libpipewire-module-client-node",
   ]
 
-  /// Samples in one cycle of a graph that sound is taken from. The converter holds this for 64 channels
-  /// several times over: with libpipewire's own 8,192 a stream took 17 MB, with this 4.
-  static let longestCycle = 2048
+  /// Samples in the longest cycle of a graph that sound is taken from: libpipewire's own limit, which a user
+  /// may force. The converter holds this for 64 channels twice over (0.3.65): 4 MB, where a side has a buffer of
+  /// its own, of this length.
+  static let longestCycle = 8192
 
   /// The context's own from then on.
   private static var contextProperties: UnsafeMutablePointer<pw_properties>? {

@@ -32,6 +32,8 @@ package final class SoundStream {
 
   /// Pairs of samples.
   package static let samplesPerSecond = 48_000
+  // What others ask of the graph makes its cycles no longer than this, so that sound comes every 43 ms.
+  private static let wantedCycle = 2048
   // PW_ID_ANY, a cast that Swift does not import.
   private static let anyNode = UInt32.max
 
@@ -41,6 +43,8 @@ package final class SoundStream {
   private var listener: Listener<pw_stream_events>?
   /// It hears what an output plays.
   private var isMonitor = false
+  /// Of one buffer, left and right in turn.
+  private var pairs = [Float](repeating: 0, count: 2 * Connection.longestCycle)
 
   /// Makes a stream that `connect` may use; `connection` was made for sound.
   package init(
@@ -51,7 +55,7 @@ package final class SoundStream {
     let properties = unsafe pw_properties_new_string("")
     for (key, value) in [
       (PW_KEY_MEDIA_TYPE, "Audio"), (PW_KEY_MEDIA_CATEGORY, "Capture"), (PW_KEY_NODE_NAME, name),
-      ("node.max-latency", "\(Connection.longestCycle)/\(Self.samplesPerSecond)"),
+      ("node.max-latency", "\(Self.wantedCycle)/\(Self.samplesPerSecond)"),
     ] {
       unsafe pw_properties_set(properties, key, value)
     }
@@ -94,9 +98,20 @@ package final class SoundStream {
     let result = unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { space in
       var builder = unsafe spa_pod_builder()
       unsafe spa_pod_builder_init(&builder, space.baseAddress, UInt32(space.count))
-      var format = unsafe ph_build_sound_format(&builder, UInt32(Self.samplesPerSecond))
-      return unsafe pw_stream_connect(
-        raw, SPA_DIRECTION_INPUT, Self.anyNode, pw_stream_flags(rawValue: flags), &format, 1)
+      // Of both sides in turn, or with libpipewire's own size for it, the converter would hold 2 to 24 times
+      // as much.
+      var parameters: [2 of UnsafePointer<spa_pod>?] = unsafe [
+        ph_build_sound_format(
+          &builder, SPA_AUDIO_FORMAT_F32P.rawValue, UInt32(Self.samplesPerSecond)),
+        ph_build_sound_buffers(
+          &builder, Int32(Connection.longestCycle * MemoryLayout<Float>.size)),
+      ]
+      return unsafe withUnsafeMutablePointer(to: &parameters) {
+        unsafe $0.withMemoryRebound(to: UnsafePointer<spa_pod>?.self, capacity: 2) {
+          unsafe pw_stream_connect(
+            raw, SPA_DIRECTION_INPUT, Self.anyNode, pw_stream_flags(rawValue: flags), $0, 2)
+        }
+      }
     }
     try PipeWire.check(result, "pw_stream_connect")
   }
@@ -127,14 +142,15 @@ package final class SoundStream {
     // A reader that was away finds as many as the stream has.
     var waiting = unsafe InlineArray<16, UnsafeMutablePointer<pw_buffer>?>(repeating: nil)
     var bufferCount = 0
-    var (pairs, newest) = (0, 0)
+    // Pairs of samples.
+    var (count, newest) = (0, 0)
     while unsafe bufferCount < waiting.count, let buffer = unsafe pw_stream_dequeue_buffer(raw) {
       unsafe waiting[bufferCount] = buffer
       bufferCount += 1
-      unsafe newest = Self.samples(of: buffer).count / 2
-      pairs += newest
+      unsafe newest = Self.count(of: buffer)
+      count += newest
     }
-    let behind = isMonitor ? pairs - 2 * newest : pairs
+    let behind = isMonitor ? count - 2 * newest : count
     let latency =
       isMonitor || time.rate.denom == 0
       ? 0 : time.delay * Int64(time.rate.num) * 1_000_000_000 / Int64(time.rate.denom)
@@ -144,10 +160,10 @@ package final class SoundStream {
     var moment = begin - latency - Self.nanoseconds(of: behind)
     for index in 0..<bufferCount {
       guard let buffer = unsafe waiting[index] else { continue }
-      let samples = unsafe Self.samples(of: buffer)
-      if !samples.isEmpty {
-        unsafe observer?.soundTook(samples.span, at: moment)
-        moment += Self.nanoseconds(of: samples.count / 2)
+      let count = unsafe copy(buffer)
+      if count > 0 {
+        observer?.soundTook(pairs.span.extracting(first: 2 * count), at: moment)
+        moment += Self.nanoseconds(of: count)
       }
       unsafe pw_stream_queue_buffer(raw, buffer)
     }
@@ -160,19 +176,39 @@ package final class SoundStream {
     Int64(pairs) * 1_000_000_000 / Int64(samplesPerSecond)
   }
 
-  /// Both sides' samples in turn; empty where the buffer holds none.
-  private static func samples(
-    of buffer: UnsafeMutablePointer<pw_buffer>
-  ) -> UnsafeBufferPointer<Float> {
-    guard let content = unsafe buffer.pointee.buffer, unsafe content.pointee.n_datas > 0,
-      let data = unsafe content.pointee.datas, let base = unsafe data.pointee.data
-    else { return unsafe UnsafeBufferPointer(start: nil, count: 0) }
+  /// Pairs in a buffer; 0 where it holds none.
+  private static func count(of buffer: UnsafeMutablePointer<pw_buffer>) -> Int {
+    unsafe (side(0, of: buffer)?.count).map { left in
+      unsafe min(left, side(1, of: buffer)?.count ?? 0, Connection.longestCycle)
+    } ?? 0
+  }
+
+  /// Copies the buffer's samples into `pairs`; how many pairs they are.
+  private func copy(_ buffer: UnsafeMutablePointer<pw_buffer>) -> Int {
+    let count = unsafe Self.count(of: buffer)
+    guard let left = unsafe Self.side(0, of: buffer), let right = unsafe Self.side(1, of: buffer)
+    else { return 0 }
+    for index in 0..<count {
+      unsafe pairs[2 * index] = left[index]
+      unsafe pairs[2 * index + 1] = right[index]
+    }
+    return count
+  }
+
+  /// One side's samples.
+  private static func side(
+    _ index: Int, of buffer: UnsafeMutablePointer<pw_buffer>
+  ) -> UnsafeBufferPointer<Float>? {
+    guard let content = unsafe buffer.pointee.buffer, unsafe content.pointee.n_datas > index,
+      let data = unsafe content.pointee.datas?.advanced(by: index),
+      let base = unsafe data.pointee.data
+    else { return nil }
     let chunk = unsafe ph_read_chunk(data)
     let room = unsafe Int(data.pointee.maxsize)
-    let offset = min(Int(chunk.offset), room) & ~7
-    let count = min(Int(chunk.size), room - offset) / 8 * 2
+    let offset = min(Int(chunk.offset), room) & ~3
     return unsafe UnsafeBufferPointer(
-      start: base.advanced(by: offset).assumingMemoryBound(to: Float.self), count: count)
+      start: base.advanced(by: offset).assumingMemoryBound(to: Float.self),
+      count: min(Int(chunk.size), room - offset) / 4)
   }
 }
 

@@ -48,6 +48,6 @@ package enum Log {
   package static func oneLine(_ text: String) -> String {
     String(
       String.UnicodeScalarView(
-        text.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? " " : $0 }))
+        text.unicodeScalars.map { $0.isPlain ? $0 : " " }))
   }
 }

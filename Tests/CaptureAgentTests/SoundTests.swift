@@ -37,6 +37,23 @@ import Testing
     }
   }
 
+  @Test("a few missing samples are made up for by and by", arguments: [64, 1024, 8192])
+  func missing(pieceLength: Int) {
+    var clock = SoundClock(samplesPerSecond: 48_000)
+    let piece = Int64(pieceLength) * 1_000_000_000 / 48_000
+    var last = clock.stamp(0, count: pieceLength).time
+    var claimed: Int64 = 0
+    let piecesOfPacket = max(1, 20_000_000 / piece)
+    for index in 1..<(10_000_000_000 / piece) {
+      claimed = index * piece + 40_000_000
+      let stamp = clock.stamp(claimed, count: pieceLength)
+      let step = stamp.time - last - piece
+      #expect(!stamp.isJump && step >= 0 && step * piecesOfPacket < 3_000_000)
+      last = stamp.time
+    }
+    #expect(claimed - last < 2_000_000)
+  }
+
   @Test("samples that are missing are a jump, and what follows has its own time")
   func jump() {
     var clock = SoundClock(samplesPerSecond: 48_000)
@@ -92,6 +109,20 @@ import Testing
     #expect(SoundWish(argument: "both")?.count == 2)
     #expect(SoundWish(argument: "app:Firefox")?.application == .application("Firefox"))
     #expect(SoundWish(argument: "mic:usb mic")?.microphone == .microphone("usb mic"))
-    for word in ["", "app:", "mic:", "all", "App"] { #expect(SoundWish(argument: word) == nil) }
+    for (word, names) in [
+      ("app,mic", [SoundCapture.Choice.defaultOutput, .defaultMicrophone]),
+      ("app:Firefox,mic", [.application("Firefox"), .defaultMicrophone]),
+      (
+        "app:Built-in, analog,mic:USB, left",
+        [.application("Built-in, analog"), .microphone("USB, left")]
+      ),
+    ] {
+      let wish = SoundWish(argument: word)
+      #expect([wish?.application, wish?.microphone] == names)
+    }
+    #expect(SoundWish(argument: "app:one, two")?.application == .application("one, two"))
+    for word in ["", "app:", "mic:", "all", "App", ",", "app,", ",mic"] {
+      #expect(SoundWish(argument: word) == nil)
+    }
   }
 }

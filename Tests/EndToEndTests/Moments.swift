@@ -6,10 +6,13 @@ struct Moments {
   let flips: [Double]
   let beeps: [Double]
 
-  /// Reads `window.py --flips` and a `BeepPlayer`.
-  init(of file: String, in directory: TestDirectory) throws {
+  // Of a file of 20 minutes all pictures are decoded.
+  private static let patience = Duration.seconds(isLongRun ? 600 : 30)
+
+  /// Reads `window.py --flips`, and a `BeepPlayer` or a `SkewedDevice` in the file's `track` of sound.
+  init(of file: String, track: Int = 0, in directory: TestDirectory) throws {
     flips = try Self.flips(in: file, directory)
-    beeps = try Self.beeps(in: file, directory)
+    beeps = try Self.beeps(in: file, track, directory)
   }
 
   /// How far the sound lies behind the picture in a part of the file, in seconds: the median. The window
@@ -23,7 +26,7 @@ struct Moments {
     let offsets = drawn.compactMap { start -> (offset: Double, fits: [Double])? in
       guard let one = shown.first else { return nil }
       let fits = shown.compactMap { time -> Double? in
-        let step = drawn.map { $0 - (time + start - one) }.min { abs($0) < abs($1) } ?? 1
+        let step = Self.nearest(to: time + start - one, in: drawn) - (time + start - one)
         return abs(step) < 0.06 ? step + start - one : nil
       }
       return (start - one, fits)
@@ -39,6 +42,16 @@ struct Moments {
     return steps.count < 3 ? nil : Self.median(steps)
   }
 
+  /// In times that rise.
+  private static func nearest(to time: Double, in times: [Double]) -> Double {
+    var (low, high) = (0, times.count - 1)
+    while high - low > 1 {
+      let middle = (low + high) / 2
+      if times[middle] < time { low = middle } else { high = middle }
+    }
+    return abs(times[low] - time) < abs(times[high] - time) ? times[low] : times[high]
+  }
+
   private static func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 
   private static func flips(in file: String, _ directory: TestDirectory) throws -> [Double] {
@@ -48,17 +61,20 @@ struct Moments {
       // The middle of the square that flips.
       "crop=64:64:1120:416,scale=1:1:flags=area,format=gray", "-f", "rawvideo", levels,
     ]
-    let run = try ProcessRun.run("ffmpeg", words, name: "levels", in: directory)
+    let run = try ProcessRun.run(
+      "ffmpeg", words, name: "levels", in: directory, within: Self.patience)
     guard run.exitCode == 0 else { throw ProcessFailure(description: run.errors) }
     let times = try times(of: "v", in: file, directory)
     let pictures = zip(times, try readFile(levels)).map { (time: $0, isWhite: $1 > 128) }
     return zip(pictures, pictures.dropFirst()).filter { $0.isWhite != $1.isWhite }.map { $1.time }
   }
 
-  private static func beeps(in file: String, _ directory: TestDirectory) throws -> [Double] {
+  private static func beeps(
+    in file: String, _ track: Int, _ directory: TestDirectory
+  ) throws -> [Double] {
     // Of each packet: on a busy machine some samples are missing between two.
-    let starts = try times(of: "a:0", in: file, directory)
-    let samples = try Tone.samples(of: file, track: 0, in: directory)
+    let starts = try times(of: "a:\(track)", in: file, directory)
+    let samples = try Tone.samples(of: file, track: track, in: directory)
     var found: [Double] = []
     var quiet = 0
     for (index, sample) in samples.enumerated() {
@@ -82,7 +98,8 @@ struct Moments {
       "csv=p=0",
       file,
     ]
-    let run = try ProcessRun.run("ffprobe", words, name: "times-\(stream)", in: directory)
+    let run = try ProcessRun.run(
+      "ffprobe", words, name: "times-\(stream)", in: directory, within: Self.patience)
     return run.output.split(separator: "\n").compactMap {
       Double($0.split(separator: ",")[0])
     }

@@ -103,11 +103,13 @@ extension EndToEnd {
       }
     }
 
-    @Test func `an option that neither program has ends it with 64`() throws {
+    @Test(arguments: [["--nonsense"], ["--fps", "0"]])
+    func `an option that is wrong ends it with 64 before anything starts`(words: [String]) throws {
       try withTestDirectory { directory in
-        let run = try script(["--nonsense"], in: directory)
+        let run = try script(words, in: directory)
         #expect(try run.waitForEnd() == 64)
-        #expect(run.errors.contains("--nonsense"))
+        #expect(run.errors.contains(words.joined(separator: " ")))
+        #expect(!run.errors.contains("host-relay:"), "\(run.errors)")
       }
     }
 

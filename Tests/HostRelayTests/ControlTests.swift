@@ -182,6 +182,9 @@ import Wire
         (["-d", "{}", "-H", "Sec-Fetch-Site: cross-site"], "pause", "403"),
         (["-d", "{}", "-H", "Host: evil.example"], "pause", "403"),
         (["-d", "{}"], "status", "405"), (["-d", large], "pause", "413"),
+        (["-d", "{}"], "nothing", "404"), ([], "nothing", "404"),
+        (["-d", "{}", "-H", "Content-Length: +2"], "pause", "400"),
+        (["-d", "{}", "-H", "Transfer-Encoding: chunked"], "pause", "411"),
         (["-d", "{}", "-H", "Content-Length: 99999999999999999999"], "pause", "400"),
         (["-d", "{}", "-H", "Content-Length: -2"], "pause", "400"),
       ]

@@ -144,6 +144,11 @@ import Testing
       let answer = try relay.get("/api/v1/recordings/ticket", ["-d", #"{"name":"rec.mp4"}"#])
       let ticket = try #require(answer.split(separator: "\"").dropFirst(3).first)
       #expect(try status("\(file)?ticket=\(ticket)") == "200")
+      let ahead = #"{"name":"rec-2.mp4"}"#
+      #expect(
+        try status(
+          "/api/v1/recordings/ticket", ["-d", ahead, "-H", "Authorization: Bearer \(key)"]) == "404"
+      )
       #expect(try status("/recordings/rec-2.mp4?ticket=\(ticket)") == "403")
       #expect(try status("/api/v1/recordings?ticket=\(ticket)") == "403")
       // A file that gets the name of a deleted one is another.

@@ -31,7 +31,8 @@ import Wire
   @Test(
     "what is wrong is named by its member, and nothing of the rest is taken",
     arguments: [
-      ("name", JSONText.number(1)), ("name", .text("a\nb")), ("source", .text("screen")),
+      ("name", JSONText.number(1)), ("name", .text("a\nb")), ("name", .text("a\u{85}b")),
+      ("name", .text("a\u{202E}b")), ("source", .text("screen")),
       ("name", .text(String(repeating: "x", count: WireLimits.text + 1))),
       ("source", .text("node:")), ("source", .truth(true)), ("sound", .text("mic:")),
       ("sound", .text("loud")), ("size", .text("0x720")), ("size", .text("1280")),
@@ -155,7 +156,9 @@ import Wire
       for round in 1...3 {
         #expect(try consumer.receiveState(.waiting) == "waiting for the start")
         #expect(!(try agent.isCalled))
-        #expect(try relay.ctl("finish").exitCode == 75, "nothing has been started")
+        for word in ["pause", "resume", "finish"] {
+          #expect(try relay.ctl(word).exitCode == 75, "nothing has been started")
+        }
         #expect(try relay.ctl("start").exitCode == 0)
         let (link, greeting) = try agent.link(instance: UInt64(round))
         sessions.insert(greeting.session)

@@ -55,6 +55,9 @@ package final class DesktopSession: Sendable {
     return pid
   }
 
+  /// The path of its PipeWire's socket.
+  package var pipeWire: String { "\(environment["XDG_RUNTIME_DIR"] ?? "")/pipewire-0" }
+
   /// The id of the PipeWire node with this name.
   package func node(named name: String) throws -> String {
     let list = try ProcessRun.run(

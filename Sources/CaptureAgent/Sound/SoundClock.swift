@@ -11,8 +11,9 @@ struct SoundClock {
 
   // More than that is no jitter: two cycles of a graph at its usual length.
   private static let tolerance: Int64 = 45_000_000
-  // Each piece brings the clock nearer to what was said by one part in so many.
-  private static let smoothing: Int64 = 16
+  // Each piece brings the clock nearer to what was said by its share of this time, in nanoseconds, however
+  // short it is; a long one by a 16th, so that the step is not heard.
+  private static let smoothing: Int64 = 340_000_000
 
   private let samplesPerSecond: Int64
   /// When the next piece begins, should nothing be missing.
@@ -29,7 +30,9 @@ struct SoundClock {
       next = claimed + length
       return Stamp(time: claimed, isJump: isJump)
     }
-    let time = expected + (claimed - expected) / Self.smoothing
+    let share = (claimed - expected) * min(length, Self.smoothing / 16)
+    // Away from zero, or what rounding loses with each short piece would add up.
+    let time = expected + (share + share.signum() * (Self.smoothing - 1)) / Self.smoothing
     next = time + length
     return Stamp(time: time, isJump: false)
   }

@@ -14,15 +14,35 @@ struct SoundWish: Equatable, Sendable {
   /// What `--audio` says; nil: nothing that it may say.
   init?(argument: String) {
     switch argument {
-    case "none": break
-    case "app": application = .defaultOutput
-    case "mic": microphone = .defaultMicrophone
-    case "both": (application, microphone) = (.defaultOutput, .defaultMicrophone)
-    case _ where argument.hasPrefix("app:") && argument.utf8.count > 4:
-      application = .application(String(argument.dropFirst(4)))
-    case _ where argument.hasPrefix("mic:") && argument.utf8.count > 4:
-      microphone = .microphone(String(argument.dropFirst(4)))
-    default: return nil
+    case "none": return
+    case "both":
+      (application, microphone) = (.defaultOutput, .defaultMicrophone)
+      return
+    default: break
     }
+    // A name may hold commas: the last one before a microphone parts the two.
+    let commas = argument.indices.filter { argument[$0] == "," }
+    for comma in commas.reversed() {
+      guard let second = Self.microphone(argument[comma...].dropFirst()),
+        let first = Self.application(argument[..<comma])
+      else { continue }
+      (application, microphone) = (first, second)
+      return
+    }
+    application = Self.application(argument[...])
+    microphone = Self.microphone(argument[...])
+    if count == 0 { return nil }
+  }
+
+  private static func application(_ word: Substring) -> SoundCapture.Choice? {
+    word == "app" ? .defaultOutput : name(in: word, after: "app:").map { .application($0) }
+  }
+
+  private static func microphone(_ word: Substring) -> SoundCapture.Choice? {
+    word == "mic" ? .defaultMicrophone : name(in: word, after: "mic:").map { .microphone($0) }
+  }
+
+  private static func name(in word: Substring, after prefix: String) -> String? {
+    word.hasPrefix(prefix) && word.utf8.count > 4 ? String(word.dropFirst(4)) : nil
   }
 }

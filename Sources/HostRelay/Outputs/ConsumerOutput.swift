@@ -39,7 +39,7 @@ final class ConsumerOutput {
   func close() {
     listener.close()
     for connection in connections.values {
-      broadcast.packets.leave(connection.reader)
+      broadcast.outputs.packets.leave(connection.reader)
       connection.leave()
     }
     connections = [:]
@@ -62,7 +62,7 @@ final class ConsumerOutput {
         connection.map { self?.greeted($0) ?? [] } ?? []
       }
       connection.joins = { [weak self, weak connection] in
-        if let connection { self?.broadcast.packets.join(connection.reader, now: .now) }
+        if let connection { self?.broadcast.outputs.packets.join(connection.reader, now: .now) }
       }
       connection.wantsKeyframe = { [weak self] in
         self?.broadcast.askForKeyframe(of: $0, .consumer)
@@ -86,7 +86,7 @@ final class ConsumerOutput {
   private func ended(_ connection: ConsumerConnection, _ end: ConsumerEnd) {
     leaveAntechamber(connection)
     connections[ObjectIdentifier(connection)] = nil
-    broadcast.packets.leave(connection.reader)
+    broadcast.outputs.packets.leave(connection.reader)
     ends.count(end)
     if end != .left, let line = refusals.record("\(connection.reader.name): \(end)") {
       Log.note(line)

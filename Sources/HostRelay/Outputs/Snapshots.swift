@@ -39,7 +39,8 @@ final class Snapshots {
   }
 
   private var hasPicture: Bool {
-    broadcast.fragments.stream.head != nil && broadcast.fragments.stream.cache.keyframe != nil
+    broadcast.outputs.fragments.stream.head != nil
+      && broadcast.outputs.fragments.stream.cache.keyframe != nil
   }
 
   private func begin() {
@@ -50,7 +51,9 @@ final class Snapshots {
       self?.picture?.stop()
       self?.end(.failure(.nothingShown))
     }
-    picture = PictureCatch(broadcast.fragments.stream) { [weak self] in self?.make($0, as: format) }
+    picture = PictureCatch(broadcast.outputs.fragments.stream) { [weak self] in
+      self?.make($0, as: format)
+    }
   }
 
   private func make(_ packets: [Packet], as format: SnapshotRun.Format) {

@@ -19,7 +19,7 @@ final class Pushes {
     of broadcast: Broadcast,
     on loop: EventLoop
   ) {
-    let source = broadcast.container
+    let source = broadcast.outputs.container
     self.broadcast = broadcast
     self.shelf = shelf
     make = { target in

@@ -1,4 +1,5 @@
 import CommandOptions
+import Report
 import Wire
 
 /// What a broadcast is to be, as it is said before its start; what is not said is the agent's own choice.
@@ -49,8 +50,11 @@ struct Setup {
           Self.sources.contains($0) || Self.names($0, ["node:", "camera:"])
         }
       case "sound":
-        changed.sound = try Self.text(member, value, as: "none, app[:NAME], mic[:NAME] or both") {
-          ["none", "app", "mic", "both"].contains($0) || Self.names($0, ["app:", "mic:"])
+        changed.sound = try Self.text(
+          member, value, as: "none, both, app[:NAME], mic[:NAME] or app:NAME,mic:NAME"
+        ) {
+          ["none", "app", "mic", "both"].contains($0)
+            || Self.names($0, ["app:", "mic:", "app,mic:"])
         }
       case "size":
         changed.size = try Self.text(member, value, as: "WIDTHxHEIGHT, each 1 to 16384") {
@@ -97,8 +101,7 @@ struct Setup {
     switch value {
     case .none, .text(""): return nil
     case .text(let text):
-      let isPlain = text.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 }
-      guard isPlain, text.utf8.count <= WireLimits.text else {
+      guard text.unicodeScalars.allSatisfy(\.isPlain), text.utf8.count <= WireLimits.text else {
         throw SetupError("\(member): expected one line of at most \(WireLimits.text) bytes")
       }
       guard isFine(text) else { throw SetupError("\(member) \(text): expected \(expected)") }

@@ -18,19 +18,10 @@ final class Broadcast {
   /// How the last session ended; nil before.
   private(set) var lastFinish: (code: FinishCode, text: String)?
 
-  /// Packets and messages in Wire's framing, as consumers of the TCP port get them.
-  let packets = Stream()
-  /// The screen as MPEG-TS.
-  let container: ContainerOutput
-  /// The screen alone as fragmented MP4, for pages.
-  let fragments = FragmentOutput()
-  /// The screen and its sounds as fragmented MP4, for players.
-  let movie = FragmentOutput()
-  /// The camera beside the screen.
-  let camera: CameraStream
+  let outputs: BroadcastOutputs
   /// Sends to the agent, if there is one.
   var tell: ((Message) -> Void)? {
-    didSet { camera.tell = tell }
+    didSet { outputs.camera.tell = tell }
   }
   /// Whether an agent that is lost again is nothing new for the log.
   var isRepeating: () -> Bool = { false }
@@ -44,12 +35,6 @@ final class Broadcast {
   }
   /// Whether an agent that is still there after a session's end begins the next one.
   var beginsAgain = true
-
-  /// Every form of it.
-  var streams: [Stream] { screenStreams + [camera.container.stream] }
-  private var screenStreams: [Stream] {
-    [packets, container.stream, fragments.stream, movie.stream]
-  }
 
   private let hold: Duration?
   private var isFinishTold = false
@@ -73,10 +58,8 @@ final class Broadcast {
   init(hold: Duration?) throws(MuxerError) {
     self.hold = hold
     session = Session(hold: hold)
-    container = try ContainerOutput()
-    camera = try CameraStream()
-    packets.requestCameraKeyframe = { [camera] in camera.askForKeyframe(.behind) }
-    for stream in screenStreams {
+    outputs = try BroadcastOutputs()
+    for stream in outputs.screenStreams {
       stream.requestKeyframe = { [weak self] in
         self?.askForKeyframe($0, isServed: $1) ?? false
       }
@@ -91,7 +74,7 @@ final class Broadcast {
     lastInstance = greeting.instance
     startedStreams = []
     requests.restart()
-    camera.restart()
+    outputs.camera.restart()
     if resumeOwed != greeting.instance { resumeOwed = nil }
     if session.isPaused { tell?(.pause(session.pauseReasons)) }
     tellBitrate()
@@ -111,24 +94,23 @@ final class Broadcast {
       if description.codec == .h264 {
         startedStreams.remove(number)
         if description.source == .camera {
-          camera.described(as: number)
-          packets.forgetCameraCache()
+          outputs.camera.described(as: number)
+          outputs.packets.forgetCameraCache()
         } else {
-          packets.forgetCache()
+          outputs.packets.forgetCache()
         }
       } else {
         let sounds = descriptions.values.filter { $0.codec == .opus }.map(\.source)
           .sorted { $0.rawValue < $1.rawValue }
-        if sounds != container.sounds {
-          container.sounds = sounds
-          movie.sounds = sounds
+        if sounds != outputs.sounds {
+          outputs.sounds = sounds
           askForKeyframe(.resume)
         }
       }
       put(message)
     case .soundState(let source, let state, let text):
       sounds[source] = (state, text)
-      if state != .on { container.stop(source) }
+      if state != .on { outputs.container.stop(source) }
       let reason = text.isEmpty ? "" : ": \(text)"
       Log.note("\(source.word)\(source == .camera ? "" : " sound") \(state.word)\(reason)")
       put(message)
@@ -169,7 +151,7 @@ final class Broadcast {
       return
     }
     let isSound = description.codec == .opus
-    let isCamera = number == camera.number
+    let isCamera = number == outputs.camera.number
     if isKeyframe { startedStreams.insert(number) }
     guard isSound || startedStreams.contains(number) else {
       // An agent that this relay took over goes on in the middle.
@@ -181,27 +163,17 @@ final class Broadcast {
     let stamp = clock.stamp(
       raw.header.pts, stream: number, frame: description.frameInterval, now: now)
     if stamp.isDiscontinuous { counts.discontinuities += 1 }
-    let kind: Packet.Kind = isSound ? .sound : isKeyframe ? .keyframe : .picture
-    if isCamera {
-      let own: Packet.Kind = isKeyframe ? .cameraKeyframe : .cameraPicture
-      packets.put(raw.packet(own, stamp: stamp), now: now)
-      camera.container.put(
-        raw.payload, kind: kind, pts: stamp.pts, frame: description.frameInterval, now: now)
-      if isKeyframe { camera.keyframePassed() }
-      return
-    }
-    packets.put(raw.packet(kind, stamp: stamp), now: now)
+    let kind: Packet.Kind
     if isSound {
-      container.put(sound: raw.payload, of: description.source, pts: stamp.pts, now: now)
-      movie.put(sound: raw.payload, of: description.source, pts: stamp.pts, now: now)
-    } else if description.source == .screen {
-      let frame = description.frameInterval
-      container.put(raw.payload, kind: kind, pts: stamp.pts, frame: frame, now: now)
-      for output in [fragments, movie] {
-        output.put(raw.payload, kind: kind, pts: stamp.pts, frame: frame, now: now)
-      }
+      kind = .sound
+    } else if isCamera {
+      kind = isKeyframe ? .cameraKeyframe : .cameraPicture
+    } else {
+      kind = isKeyframe ? .keyframe : .picture
     }
-    if isKeyframe { keyframePassed() }
+    outputs.put(raw, kind, of: description, stamp: stamp, now: now)
+    guard isKeyframe else { return }
+    if isCamera { outputs.camera.keyframePassed() } else { keyframePassed() }
   }
 
   func linkLost(_ end: LinkEnd) {
@@ -243,8 +215,8 @@ final class Broadcast {
 
   /// Of the stream that has this number, where that is the camera's; else of the screen.
   func askForKeyframe(of stream: UInt32, _ reason: KeyframeRequests.Reason) {
-    if stream == camera.number {
-      camera.askForKeyframe(reason)
+    if stream == outputs.camera.number {
+      outputs.camera.askForKeyframe(reason)
     } else {
       askForKeyframe(reason)
     }
@@ -289,19 +261,14 @@ final class Broadcast {
   }
 
   func tellAudience() {
-    let containers =
-      container.stream.readerCount + fragments.stream.readerCount + movie.stream.readerCount
-      + camera.container.stream.readerCount
+    let audience = outputs.audience
     tell?(
-      .audience(
-        readers: UInt32(packets.readerCount + containers), containers: UInt32(containers)))
+      .audience(readers: UInt32(audience.readers), containers: UInt32(audience.containers)))
   }
 
   func tick(now: Moment) {
-    for stream in streams { stream.tick(now: now) }
+    outputs.tick(now: now)
     passKeyframeRequest(now: now)
-    if packets.isSuspended { container.keepAlive(now: now) }
-    camera.tick(now: now)
     if session.state != .live, keepAlive.isDue(now: now) { put(stateMessage) }
     if session.isExpired(now: now) { expire() }
   }
@@ -319,20 +286,13 @@ final class Broadcast {
     }
     announceState()
     put(.finished(code, text))
-    container.finish()
-    fragments.finish()
-    movie.finish()
-    camera.finish()
+    outputs.finish()
     setup = nil
     descriptions = [:]
     sounds = [:]
-    container.sounds = []
-    movie.sounds = []
     wantedBitrate = nil
     wantedSounds = [:]
     resumeOwed = nil
-    packets.forgetCache()
-    packets.forgetCameraCache()
     guard !forGood else { return }
     ended = ended.suffix(Self.endedLimit - 1) + [session.id]
     finished?(code, text)
@@ -364,7 +324,7 @@ final class Broadcast {
     session.keepPause(of: former)
     (self.setup, self.descriptions) = (setup, descriptions)
     if let number = descriptions.first(where: { $0.value.source == .camera })?.key {
-      camera.described(as: number)
+      outputs.camera.described(as: number)
     }
     announceState()
     for message in preface.dropFirst() { put(message) }
@@ -415,8 +375,7 @@ final class Broadcast {
     guard message != announced else { return }
     announced = message
     keepAlive.spoke(now: .now)
-    let isSuspended = session.state == .interrupted || session.state == .paused
-    for stream in streams { stream.isSuspended = isSuspended }
+    outputs.isSuspended = session.state == .interrupted || session.state == .paused
     logState(withReason: withReason)
     put(message)
   }
@@ -429,8 +388,5 @@ final class Broadcast {
     Log.note("session \(session.name): \(session.state.word)\(reason)")
   }
 
-  private func put(_ message: Message) {
-    packets.put(
-      Packet(kind: .message, pts: 0, bytes: SharedBytes(message.encoded())), now: .now)
-  }
+  private func put(_ message: Message) { outputs.put(message) }
 }

@@ -30,7 +30,11 @@ struct ControlAPI {
     do { members = try body.isEmpty ? [:] : JSONReader.object(body) } catch {
       return .error(400, "\(error)")
     }
-    switch path.dropFirst(Self.prefix.count) {
+    let word = path.dropFirst(Self.prefix.count)
+    if ["pause", "resume", "finish"].contains(word), let setup, setup.state != .started {
+      return .error(409, "nothing has been started")
+    }
+    switch word {
     case "pause": broadcast.pause()
     case "resume": broadcast.resume()
     case "keyframe":
@@ -55,7 +59,6 @@ struct ControlAPI {
       guard case .text(let reason) = members["reason"] ?? .text(""),
         reason.utf8.count <= WireLimits.text
       else { return .error(400, "reason must be a text of at most \(WireLimits.text) bytes") }
-      if let setup, setup.state != .started { return .error(409, "nothing has been started") }
       finish(reason.isEmpty ? "ended by the user" : reason)
     case let step where ["setup", "start", "cancel"].contains(step):
       if let refusal = prepare(String(step), members) { return refusal }
@@ -67,7 +70,7 @@ struct ControlAPI {
       200,
       .object([
         ("session", .text(session.name)), ("state", .text(session.state.word)),
-        ("paused", .truth(session.isPaused)),
+        ("paused", .truth(session.isPaused)), ("resuming", .truth(session.isResumeAwaited)),
       ]))
   }
 }

@@ -35,8 +35,14 @@ import Glibc
     var request = unsafe HTTPRequest(wsi, path: path, visitor: visitor)
     request.isSecure = isSecure
     if request.method == "POST" {
+      guard unsafe lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) == 0 else {
+        return unsafe give(
+          wsi, request, .document(.error(411, "a body needs a Content-Length, and no coding")))
+      }
       let length = unsafe contentLength(wsi)
-      guard let count = length.isEmpty ? 0 : Int(length), count >= 0 else {
+      guard length.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+        let count = length.isEmpty ? 0 : Int(length)
+      else {
         return unsafe give(wsi, request, .document(.error(400, "Content-Length is no number")))
       }
       if count > RelayLimits.requestBody { return unsafe give(wsi, request, Self.tooLarge) }

@@ -38,7 +38,7 @@ struct MetricsDocument {
       lines.append("\(name) \(value)")
     }
     put("live", broadcast.session.state == .live ? 1 : 0)
-    put("readers", broadcast.streams.reduce(0) { $0 + $1.readerCount })
+    put("readers", broadcast.outputs.streams.reduce(0) { $0 + $1.readerCount })
     put("packets", broadcast.counts.packets, isCount: true)
     put("bytes", broadcast.counts.bytes, isCount: true)
     put("agent_connected", isAgentThere ? 1 : 0)

@@ -54,8 +54,7 @@ final class RecordingsAPI {
     guard shelf.owns(name) else { return .document(Self.missing(name)) }
     switch request.path {
     case Self.list + "/ticket":
-      return .document(
-        .json(200, .object([("ticket", .text(tickets.issue(for: name, now: .now)))])))
+      return ticket(name, of: shelf)
     case Self.list + "/delete": return delete(name, of: shelf)
     default: return .document(.error(404, "there is no \(request.path)"))
     }
@@ -84,6 +83,19 @@ final class RecordingsAPI {
         shelf.open(name)
       } done: { file in
         done(.document(file.map { .file($0, range: range) } ?? Self.missing(name)))
+      }
+    }
+  }
+
+  /// Nobody gets one for a file that will have this name one day.
+  private func ticket(_ name: String, of shelf: RecordingShelf) -> HTTPAnswer {
+    .later { [self] done in
+      BackgroundWork.run(on: loop) {
+        shelf.list().contains { $0.name == name }
+      } done: { [self] isThere in
+        guard isThere else { return done(.document(Self.missing(name))) }
+        let ticket = JSONText.text(tickets.issue(for: name, now: .now))
+        done(.document(.json(200, .object([("ticket", ticket)]))))
       }
     }
   }

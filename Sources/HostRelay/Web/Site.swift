@@ -15,6 +15,8 @@ struct Site {
   let recordings: RecordingsAPI
   let snapshots: Snapshots
 
+  private static let statusPath = ControlAPI.prefix + "status"
+
   func answer(_ request: HTTPRequest) -> HTTPAnswer {
     // The page holds nothing of the broadcast, and its key stands where only the browser sees it.
     let page = PageFile(path: request.path)
@@ -30,29 +32,32 @@ struct Site {
     }
     if RecordingsAPI.covers(request.path) { return recordings.answer(request) }
     guard request.method == "GET" || request.method == "HEAD" else {
+      if request.path.hasPrefix(ControlAPI.prefix), request.path != Self.statusPath {
+        return .document(.error(404, "there is no \(request.path)"))
+      }
       return .document(.line(405, "\(request.path) takes GET and HEAD"))
     }
     switch request.path {
     case "/watch.mp4":
       return .socket(
         SocketFeed(
-          source: broadcast.fragments.stream, preface: [], isHeld: false,
+          source: broadcast.outputs.fragments.stream, preface: [], isHeld: false,
           wantsKeyframe: { broadcast.askForKeyframe(of: $0, .consumer) }))
     case "/watch":
       return .socket(
         SocketFeed(
-          source: broadcast.packets, preface: [.greeting(identity())] + broadcast.preface,
+          source: broadcast.outputs.packets, preface: [.greeting(identity())] + broadcast.preface,
           isHeld: request.isHeld, wantsKeyframe: { broadcast.askForKeyframe(of: $0, .consumer) }))
-    case "/live.ts": return stream(broadcast.container.stream, type: "video/mp2t")
+    case "/live.ts": return stream(broadcast.outputs.container.stream, type: "video/mp2t")
     case "/camera.ts":
-      guard broadcast.camera.number != nil || broadcast.sounds[.camera] != nil else {
+      guard broadcast.outputs.camera.number != nil || broadcast.sounds[.camera] != nil else {
         return .document(.line(404, "there is no camera beside the screen"))
       }
-      return stream(broadcast.camera.container.stream, type: "video/mp2t")
-    case "/live.mp4": return stream(broadcast.movie.stream, type: "video/mp4")
+      return stream(broadcast.outputs.camera.container.stream, type: "video/mp2t")
+    case "/live.mp4": return stream(broadcast.outputs.movie.stream, type: "video/mp4")
     case "/snapshot.png": return snapshot(.png)
     case "/snapshot.jpg": return snapshot(.jpg)
-    case "/api/v1/status":
+    case Self.statusPath:
       let mayControl = request.visitor.may(showing: request.bearer, wanted: controlKey)
       return .document(.json(200, status().json(for: mayControl)))
     case "/metrics":
@@ -60,6 +65,8 @@ struct Site {
     case "/healthz":
       let status = status()
       return .document(.line(status.isHealthy ? 200 : 503, broadcast.session.state.word))
+    case let path where path.hasPrefix(ControlAPI.prefix):
+      return .document(.error(404, "there is no \(path)"))
     default: return .document(.line(404, "there is no \(request.path)"))
     }
   }

@@ -120,12 +120,12 @@ struct StatusDocument {
   private var readers: JSONText {
     .object([
       // Programs, and pages that play packets; the ends are those of the consumers' port.
-      ("consumers", .object(output(broadcast.packets) + counts(of: consumers))),
+      ("consumers", .object(output(broadcast.outputs.packets) + counts(of: consumers))),
       // The ends are those of the HTTP port, whatever was read there.
-      ("containers", .object(output(broadcast.container.stream) + counts(of: viewers))),
-      ("fragments", .object(output(broadcast.fragments.stream))),
-      ("movies", .object(output(broadcast.movie.stream))),
-      ("cameras", .object(output(broadcast.camera.container.stream))),
+      ("containers", .object(output(broadcast.outputs.container.stream) + counts(of: viewers))),
+      ("fragments", .object(output(broadcast.outputs.fragments.stream))),
+      ("movies", .object(output(broadcast.outputs.movie.stream))),
+      ("cameras", .object(output(broadcast.outputs.camera.container.stream))),
     ])
   }
 
