@@ -36,6 +36,7 @@ final class Pipeline {
   private let noticeTimer: TimerSource
   private let sounds: Sounds
   private let pause: Pause
+  private var isPauseTold = false
   private let desktop: DesktopPresence
   private var captured = SourceFormat(width: 0, height: 0)
   private var viewers = 0
@@ -177,7 +178,7 @@ final class Pipeline {
       case .camera(let name):
         return CameraSource(
           loop: loop, slot: slot, wish: options.cameraWish(name: name), onEvent: onEvent)
-      case .portal:
+      case .portal:  // Which kind of it, the wishes say.
         let wishes = ScreenCastPortal.Wishes(options)
         if options.asksAnew { wishes.token?.remove() }
         return PortalSource(
@@ -273,6 +274,7 @@ final class Pipeline {
       identity.notices.status("capturing \(format.width)x\(format.height)")
       tellDesktop()
       camera?.begin()
+    case .suspended(let isSuspended): desktop.screenSuspended(isSuspended)
     case .ended(let end): finish(end)
     }
   }
@@ -320,7 +322,7 @@ final class Pipeline {
       identity.notices.status("linked with a relay, process \(greeting.pid)")
       link.send(
         .started(.init(name: options.name, source: options.source.word, driver: driver)))
-      if pause.isOn { link.send(.paused(pause.reasons)) }
+      if !pause.reasons.isEmpty { link.send(.paused(pause.reasons)) }
       link.isNarrow = memory.step >= .queues
       tracks.begin()
       if links == 1 { startSounds() } else { sounds.announce() }
@@ -369,14 +371,18 @@ final class Pipeline {
     tracks.order { $0.isPaused = isPaused }
     holdSounds()
     tellDesktop()
-    guard isPaused else {
-      Log.note("goes on")
-      listener.link?.send(.resumed)
+    if !pause.reasons.isEmpty {
+      Log.note(pause.reasons.text.isEmpty ? "paused" : "paused: \(pause.reasons.text)")
+      listener.link?.send(.paused(pause.reasons))
+      isPauseTold = true
+    } else if !isPaused {
+      if isPauseTold {
+        Log.note("goes on")
+        listener.link?.send(.resumed)
+      }
+      isPauseTold = false
       if listener.link != nil { tracks.begin() }
-      return
     }
-    Log.note(pause.reasons.text.isEmpty ? "paused" : "paused: \(pause.reasons.text)")
-    listener.link?.send(.paused(pause.reasons))
   }
 
   private func sendPacket() {
@@ -397,7 +403,7 @@ final class Pipeline {
     listener.tick(now: now)
     camera?.tick(now: now)
     sendFigures()
-    desktop.tick(now: now)
+    desktop.tick(now: now, frames: screen.frameCounts.taken)
     // An allocation may have had it; where there is room again, the next one finds it.
     if memory.step < .picture { AllocationGuard.keepReserve() }
     lookAtMemory(afterPicture: false)

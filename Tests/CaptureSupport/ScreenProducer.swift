@@ -106,6 +106,7 @@ package final class ScreenProducer {
   /// Whether dma-bufs were agreed on.
   private var usesDMABufs = false
   package private(set) var isStreaming = false
+  package private(set) var isActive = true
   package private(set) var bufferCount = 0
   private var buffers: [UnsafeMutablePointer<pw_buffer>] = []
 
@@ -159,6 +160,12 @@ package final class ScreenProducer {
     try withFormats { formats, count in
       try check(pw_stream_update_params(stream, formats, count), "pw_stream_update_params")
     }
+  }
+
+  /// Stops for a while, or goes on.
+  package func setActive(_ isActive: Bool) {
+    self.isActive = isActive
+    pw_stream_set_active(stream, isActive)
   }
 
   /// Sends one picture, if the consumer left a buffer for it.

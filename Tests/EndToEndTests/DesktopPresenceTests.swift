@@ -66,6 +66,40 @@ extension EndToEnd {
       }
     }
 
+    // It was called locked until all had answered.
+    @Test
+    func
+      `what is not known to be locked is not called so, and is shown once it is known not to be`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let desktop = try DeskServices(["org.gnome.ScreenSaver"], in: directory)
+        desktop.signal(SIGSTOP)
+        defer { desktop.signal(SIGCONT) }
+        let broadcast = try Broadcast(
+          in: directory, services: desktop, agent: ["--size", "320x240", "--pause-on-lock"])
+        try waitUntil(
+          "an agent", within: .seconds(5), isTrue: { broadcast.status?.state == "starting" })
+        let viewer = try ScriptedPeer.consumer(of: broadcast.consumers)
+        let end = ContinuousClock.now + .seconds(1)
+        while ContinuousClock.now < end {
+          let raw = try #require(try viewer.receive(within: .seconds(3)))
+          #expect(raw.header.kind != .packet && raw.header.kind != .paused)
+        }
+        #expect(broadcast.status?.state == "starting")
+        desktop.signal(SIGCONT)
+        #expect(try viewer.receivePacket().flags.contains(.keyframe))
+        #expect(!broadcast.relay.errors.contains("locked"), "\(broadcast.relay.errors)")
+      }
+      // Where nothing tells, nothing is known.
+      try withTestDirectory { directory in
+        let broadcast = try Broadcast(
+          in: directory, agent: ["--size", "320x240", "--pause-on-lock"])
+        try broadcast.waitUntilLive()
+        #expect(!broadcast.relay.errors.contains("locked"), "\(broadcast.relay.errors)")
+      }
+    }
+
     @Test func `a computer that falls asleep says so first, and goes on when it is awake`() throws {
       try withTestDirectory { directory in
         let desktop = try DeskServices(["org.freedesktop.login1"], in: directory)

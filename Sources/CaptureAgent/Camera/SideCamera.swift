@@ -70,6 +70,7 @@ final class SideCamera {
         return lose(refusal)
       }
       if state == .on { outlet.changed() } else { become(.on, "") }
+    case .suspended: break  // One that stops has ended.
     case .ended(let end):
       lose(end.text)
       // Who said no is not asked again.

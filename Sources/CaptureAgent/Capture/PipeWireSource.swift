@@ -271,6 +271,8 @@ extension PipeWireSource: StreamObserver {
     }
   }
 
+  func streamSuspended(_ isSuspended: Bool) { mailbox?.post(.suspended(isSuspended)) }
+
   func streamMoved(_ cursor: Cursor?, isAlone: Bool) { slot.put(cursor, isAlone: isAlone) }
 
   /// A producer may tell of another turn with each picture: a few a second are enough.

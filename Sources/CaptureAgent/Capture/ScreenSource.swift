@@ -55,6 +55,8 @@ enum SourceEvent: Sendable {
   /// What frames follow; a crop may make single ones smaller. The same size comes again where more is known of
   /// the memory.
   case format(SourceFormat)
+  /// The producer has stopped for a while, as one whose monitor is off, or goes on.
+  case suspended(Bool)
   /// No frame follows.
   case ended(SourceEnd)
 }
