@@ -46,6 +46,8 @@ final class Pipeline {
   private var ending: ExitCode?
   /// The encoder's thread does not come back, so nobody waits for it.
   private var hasHung = false
+  /// Why no pictures of the screen are shown though its source is there; empty while they are.
+  private var loss = ""
 
   /// What the loop's callbacks call; there before the pipeline is whole.
   private final class Callbacks {
@@ -275,8 +277,16 @@ final class Pipeline {
       tellDesktop()
       camera?.begin()
     case .suspended(let isSuspended): desktop.screenSuspended(isSuspended)
+    case .broken(let isBroken):
+      loss = isBroken ? "its source gives no whole pictures" : ""
+      Log.note(isBroken ? "the screen is lost: \(loss)" : "the screen's pictures are whole again")
+      announceScreen()
     case .ended(let end): finish(end)
     }
+  }
+
+  private func announceScreen() {
+    listener.link?.send(.soundState(.screen, loss.isEmpty ? .on : .lost, loss))
   }
 
   private func plan(
@@ -327,6 +337,7 @@ final class Pipeline {
       tracks.begin()
       if links == 1 { startSounds() } else { sounds.announce() }
       camera?.announce()
+      if !loss.isEmpty { announceScreen() }
       holdSounds()
       startSource()
       sendFigures()

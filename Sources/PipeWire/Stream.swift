@@ -337,6 +337,7 @@ package final class Stream {
 
   private func takeNewest() {
     var newest: (index: Int, layout: PictureLayout)?
+    var hasRefused = false
     while let buffer = unsafe pw_stream_dequeue_buffer(raw) {
       if asksForCursor {
         unsafe cursorNews.take(from: buffer.pointee.buffer)
@@ -356,6 +357,9 @@ package final class Stream {
         // What it would have told of is not told again.
         carriedDamage = .whole
         rejectedCount += 1
+        if let format, unsafe !PictureLayout.isEmpty(buffer.pointee.buffer, format: format) {
+          hasRefused = true
+        }
         unsafe pw_stream_queue_buffer(raw, buffer)
         continue
       }
@@ -368,7 +372,10 @@ package final class Stream {
     }
     if let layout = newest?.layout { shown = layout.crop }
     tellCursor(isAlone: newest == nil)
-    guard let (index, last) = newest else { return }
+    guard let (index, last) = newest else {
+      if hasRefused { observer?.streamRefused() }
+      return
+    }
     var layout = last
     layout.damage = carriedDamage.take()
     buffers[index].isLent = true

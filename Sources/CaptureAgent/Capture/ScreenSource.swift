@@ -36,6 +36,8 @@ struct FrameCounts: Equatable, Sendable {
   var replaced = 0
   /// No pictures at all, or none for want of a buffer.
   var rejected = 0
+  /// With a time that could not be right, and ours in its place.
+  var mistimed = 0
   /// Of PipeWire's calls.
   var callbacks = CallbackTimes()
 }
@@ -57,6 +59,8 @@ enum SourceEvent: Sendable {
   case format(SourceFormat)
   /// The producer has stopped for a while, as one whose monitor is off, or goes on.
   case suspended(Bool)
+  /// Whether nothing but broken pictures comes, and has for a while.
+  case broken(Bool)
   /// No frame follows.
   case ended(SourceEnd)
 }
