@@ -22,7 +22,7 @@ final class Pause {
   func decide() {
     guard isUndecided else { return }
     isUndecided = false
-    changed()
+    if reasons.isEmpty { changed() }
   }
 
   /// One that holds already changes nothing.

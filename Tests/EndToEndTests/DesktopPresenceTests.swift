@@ -51,11 +51,12 @@ extension EndToEnd {
         let viewer = try waitUntil("the relay") {
           try? ScriptedPeer.consumer(of: broadcast.consumers)
         }
-        try viewer.receive("pause without a picture before it") { raw -> Void? in
+        let words = try viewer.receive("pause without a picture before it") { raw -> String? in
           #expect(raw.header.kind != .packet)
-          return raw.header.kind == .paused ? () : nil
+          guard case .sessionState(.paused, _, _, let text) = try? Message(raw) else { return nil }
+          return text
         }
-        #expect(try viewer.receiveState(.paused) == "the session is locked")
+        #expect(words == "the session is locked")
         try desktop.act(unlock)
         #expect(try viewer.receivePacket().flags.contains(.keyframe))
         try desktop.act(lock)
