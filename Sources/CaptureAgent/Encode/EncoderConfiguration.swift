@@ -14,8 +14,8 @@ struct EncoderConfiguration: Equatable, Sendable {
   var profile: Profile?
   var colour = Colour.bt709
   var display = DisplayChoice.auto
-  /// Whether a camera's pictures take memory beside it.
-  var isBesideCamera = false
+  /// Whether other pictures take memory beside it: the screen's and a camera's.
+  var isBesideOthers = false
   /// Whether frames may come in formats that are unpacked before they are converted.
   var takesAnyFormat = false
   /// Whether frames come as JPEGs.
@@ -67,12 +67,13 @@ struct EncoderConfiguration: Equatable, Sendable {
   var surfaceByteCount: Int { codedWidth * codedHeight * 3 / 2 }
 
   /// An access unit that codes every sample as it is takes the surface and 2 % for headers. Above
-  /// 1080p a quarter of that is room enough for what is readable, and beside a camera half of a 1080p
-  /// picture's; for what does not fit, room is made then, or it is coded again, coarser. No larger one than a message can carry is of use.
+  /// 1080p a quarter of that is room enough for what is readable, and of screen and camera half of it up to
+  /// 1080p; for what does not fit, room is made then, or it is coded again, coarser. No larger one than a
+  /// message can carry is of use.
   var codedBufferByteCount: Int {
     let whole = surfaceByteCount + surfaceByteCount / 50 + 4096
-    let most = isBesideCamera ? Self.largestWholeByteCount / 2 : Self.largestWholeByteCount
-    let needed = min(whole, max(most, whole / 4))
+    let share = isBesideOthers ? 2 : 1
+    let needed = min(whole / share, max(Self.largestWholeByteCount / share, whole / 4))
     return min((needed + 4095) / 4096 * 4096, WireLimits.payload)
   }
 
@@ -87,7 +88,7 @@ extension EncoderConfiguration {
       width: source.width, height: source.height, framesPerSecond: options.framesPerSecond,
       bitsPerSecond: options.bitsPerSecond, profile: options.profile, colour: options.colour,
       display: options.display, driverFolder: Executable.folder, wish: options.wish)
-    isBesideCamera = options.camera != nil
+    isBesideOthers = options.camera != nil
     takesJPEGs = source.isCoded
     mappedByteCount = source.mappedByteCount
     switch options.source {
@@ -110,6 +111,7 @@ extension EncoderConfiguration {
       width: source?.width ?? wanted.width, height: source?.height ?? wanted.height,
       framesPerSecond: options.framesPerSecond, profile: options.profile, colour: options.colour,
       display: options.display, driverFolder: Executable.folder)
+    isBesideOthers = true
     takesAnyFormat = true
     takesJPEGs = source?.isCoded ?? false
     mappedByteCount = source?.mappedByteCount ?? 0

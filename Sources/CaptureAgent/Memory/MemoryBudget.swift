@@ -120,7 +120,7 @@ struct MemoryBudget: Equatable, Sendable {
   private static let soundKB = 5_000
   private static let cameraKB = 600
   private static let soundCodeKB = 1_300
-  private static let codeKB = 15_350
+  private static let codeKB = 15_230
   private static let ownDataKB = 1_700
 
   /// One line a pool that counts, and the sum: what `--explain-memory` prints.
