@@ -36,7 +36,9 @@ final class Pipeline {
   private let noticeTimer: TimerSource
   private let sounds: Sounds
   private let pause: Pause
+  private var isPauseTold = false
   private let desktop: DesktopPresence
+  private var captured = SourceFormat(width: 0, height: 0)
   private var viewers = 0
   private var links = 0
   /// nil before the first relay.
@@ -60,7 +62,8 @@ final class Pipeline {
     let isSizeKnown = options.source == .pattern
     let budget = MemoryBudget(
       options: options,
-      configuration: isSizeKnown ? EncoderConfiguration(options, size: options.patternSize) : nil)
+      configuration: isSizeKnown
+        ? EncoderConfiguration(options, source: options.patternFormat) : nil)
     if limits.dataBytes != nil, !budget.isWithinLimit {
       throw SourceEnd(code: .memoryLimit, text: budget.refusal)
     }
@@ -93,7 +96,7 @@ final class Pipeline {
       options.camera, loop: loop, onEvent: { callbacks.pipeline?.handle(camera: $0) },
       outlet: SideCamera.Outlet(
         send: { callbacks.pipeline?.listener.link?.send($0) },
-        refusal: { callbacks.pipeline?.refusal(ofCamera: ($0, $1)) },
+        refusal: { callbacks.pipeline?.refusal(ofCamera: $0) },
         changed: { callbacks.pipeline?.expectMemory(isPicture: false) }))
     tracks = VideoTracks(screen: screen, camera: camera?.track)
     self.camera = camera
@@ -139,7 +142,7 @@ final class Pipeline {
   /// Runs to the end of the broadcast.
   func run() -> ExitCode {
     do {
-      try screen.startEncoder(EncoderConfiguration(options, size: options.patternSize))
+      try screen.startEncoder(EncoderConfiguration(options, source: options.patternFormat))
       try tracks.camera?.startEncoder(EncoderConfiguration(cameraBeside: options))
       try listener.start()
     } catch {
@@ -177,7 +180,7 @@ final class Pipeline {
       case .camera(let name):
         return CameraSource(
           loop: loop, slot: slot, wish: options.cameraWish(name: name), onEvent: onEvent)
-      case .portal:
+      case .portal:  // Which kind of it, the wishes say.
         let wishes = ScreenCastPortal.Wishes(options)
         if options.asksAnew { wishes.token?.remove() }
         return PortalSource(
@@ -194,8 +197,8 @@ final class Pipeline {
 
   /// One that does not fit the memory plan stays off, and its viewers read why.
   private func switchSound(_ which: StreamDescription.Source, isOn: Bool) {
-    if isOn, let size = screen.size, limits.dataBytes != nil,
-      !plan(size, sounds: sounds.count + 1, camera: camera?.size).isWithinLimit
+    if isOn, let format = screen.format, limits.dataBytes != nil,
+      !plan(format, sounds: sounds.count + 1, camera: camera?.format).isWithinLimit
     {
       Log.note("\(which.word): no room for it within the memory limit")
       listener.link?.send(.soundState(which, .lost, "no room for it within the memory limit"))
@@ -207,9 +210,9 @@ final class Pipeline {
 
   /// `isPicture`: pictures of another size follow, and not only a sound or a camera more or less.
   private func expectMemory(isPicture: Bool) {
-    guard let size = screen.size else { return }
-    let whole = plan(size, sounds: sounds.count, camera: camera?.size)
-    let halved = plan(size, isHalved: true, sounds: sounds.count, camera: camera?.size)
+    guard let format = screen.format else { return }
+    let whole = plan(format, sounds: sounds.count, camera: camera?.format)
+    let halved = plan(format, isHalved: true, sounds: sounds.count, camera: camera?.format)
     if isPicture {
       memory.expect(whole, halved: halved)
     } else {
@@ -217,9 +220,9 @@ final class Pipeline {
     }
   }
 
-  private func refusal(ofCamera camera: (Int, Int)) -> String? {
-    guard let size = screen.size, limits.dataBytes != nil else { return nil }
-    let budget = plan(size, sounds: sounds.count, camera: camera)
+  private func refusal(ofCamera camera: SourceFormat) -> String? {
+    guard let format = screen.format, limits.dataBytes != nil else { return nil }
+    let budget = plan(format, sounds: sounds.count, camera: camera)
     return budget.isWithinLimit ? nil : budget.refusal
   }
 
@@ -237,7 +240,7 @@ final class Pipeline {
 
   private func tellDesktop() {
     let isLinked = ending == nil && listener.link != nil
-    desktop.show(isLive: isLinked && screen.size != nil, viewers: viewers)
+    desktop.show(isLive: isLinked && screen.format != nil, viewers: viewers)
   }
 
   private func handle(_ event: VideoTrack.Event) {
@@ -259,18 +262,21 @@ final class Pipeline {
 
   private func handle(_ event: SourceEvent) {
     switch event {
-    case .format(let width, let height):
-      let budget = plan((width, height), sounds: sounds.count, camera: camera?.size)
+    case .format(let format):
+      let budget = plan(format, sounds: sounds.count, camera: camera?.format)
       if limits.dataBytes != nil, !budget.isWithinLimit {
-        finish(SourceEnd(code: .memoryLimit, text: budget.refusal))
-      } else {
-        expectMemory(isPicture: true)
-        Log.release()
-        Log.note("capturing \(width)x\(height)")
-        identity.notices.status("capturing \(width)x\(height)")
-        tellDesktop()
-        camera?.begin()
+        return finish(SourceEnd(code: .memoryLimit, text: budget.refusal))
       }
+      let isNew = (format.width, format.height) != (captured.width, captured.height)
+      captured = format
+      guard isNew else { return expectMemory(isPicture: false) }
+      expectMemory(isPicture: true)
+      Log.release()
+      Log.note("capturing \(format.width)x\(format.height)")
+      identity.notices.status("capturing \(format.width)x\(format.height)")
+      tellDesktop()
+      camera?.begin()
+    case .suspended(let isSuspended): desktop.screenSuspended(isSuspended)
     case .broken(let isBroken):
       loss = isBroken ? "its source gives no whole pictures" : ""
       Log.note(isBroken ? "the screen is lost: \(loss)" : "the screen's pictures are whole again")
@@ -284,14 +290,14 @@ final class Pipeline {
   }
 
   private func plan(
-    _ size: (width: Int, height: Int), isHalved: Bool = false, sounds: Int,
-    camera: (width: Int, height: Int)?
+    _ format: SourceFormat, isHalved: Bool = false, sounds: Int, camera: SourceFormat?
   ) -> MemoryBudget {
-    var configuration = EncoderConfiguration(options, size: size)
-    configuration.takeFrames(FrameShape(width: size.width, height: size.height), isHalved: isHalved)
+    var configuration = EncoderConfiguration(options, source: format)
+    configuration.takeFrames(
+      FrameShape(width: format.width, height: format.height), isHalved: isHalved)
     return MemoryBudget(
       options: options, configuration: configuration, sounds: sounds,
-      camera: camera.map { EncoderConfiguration(cameraBeside: options, size: $0) })
+      camera: camera.map { EncoderConfiguration(cameraBeside: options, source: $0) })
   }
 
   /// After each picture, and once a second.
@@ -326,7 +332,7 @@ final class Pipeline {
       identity.notices.status("linked with a relay, process \(greeting.pid)")
       link.send(
         .started(.init(name: options.name, source: options.source.word, driver: driver)))
-      if pause.isOn { link.send(.paused(pause.reasons)) }
+      if !pause.reasons.isEmpty { link.send(.paused(pause.reasons)) }
       link.isNarrow = memory.step >= .queues
       tracks.begin()
       if links == 1 { startSounds() } else { sounds.announce() }
@@ -376,14 +382,18 @@ final class Pipeline {
     tracks.order { $0.isPaused = isPaused }
     holdSounds()
     tellDesktop()
-    guard isPaused else {
-      Log.note("goes on")
-      listener.link?.send(.resumed)
+    if !pause.reasons.isEmpty {
+      Log.note(pause.reasons.text.isEmpty ? "paused" : "paused: \(pause.reasons.text)")
+      listener.link?.send(.paused(pause.reasons))
+      isPauseTold = true
+    } else if !isPaused {
+      if isPauseTold {
+        Log.note("goes on")
+        listener.link?.send(.resumed)
+      }
+      isPauseTold = false
       if listener.link != nil { tracks.begin() }
-      return
     }
-    Log.note(pause.reasons.text.isEmpty ? "paused" : "paused: \(pause.reasons.text)")
-    listener.link?.send(.paused(pause.reasons))
   }
 
   private func sendPacket() {
@@ -404,7 +414,7 @@ final class Pipeline {
     listener.tick(now: now)
     camera?.tick(now: now)
     sendFigures()
-    desktop.tick(now: now)
+    desktop.tick(now: now, frames: screen.frameCounts.taken)
     // An allocation may have had it; where there is room again, the next one finds it.
     if memory.step < .picture { AllocationGuard.keepReserve() }
     lookAtMemory(afterPicture: false)

@@ -54,6 +54,8 @@ package final class Stream {
   private var lastSequence: UInt64 = 0
   private var hasStarted = false
   private var awaitsBuffers = false
+  /// The producer has stopped for a while, and stands there still.
+  private var isSuspended = false
   /// Why a buffer could not be taken hold of.
   private var unreadable: PosixError?
   private var hasEnded = false
@@ -68,6 +70,9 @@ package final class Stream {
   package var refusedCursorCount: Int { cursorNews.refusedCount }
   /// Whether the producer tells of the pointer; nil before there are buffers.
   package private(set) var hasCursor: Bool?
+  /// What is mapped of the buffers, however little is read of them: all those that libpipewire maps, and one of
+  /// a device.
+  package private(set) var mappedByteCount = 0
   /// Of the calls that bring pictures.
   package private(set) var callbacks = CallbackTimes()
 
@@ -87,10 +92,7 @@ package final class Stream {
     self.listener = listener
     unsafe pw_stream_add_listener(
       raw, listener.hook, listener.events, Unmanaged.passUnretained(self).toOpaque())
-    patience = try loop.addTimer { [unowned self] in
-      if awaitsBuffers, let unreadable { return end(.failed("\(unreadable)")) }
-      end(awaitsBuffers ? .noBuffers : hasStarted ? .unlinked : .neverStarted)
-    }
+    patience = try loop.addTimer { [unowned self] in runOut() }
     returned = try loop.addEvent { [weak self] in self?.requeue() }
   }
 
@@ -174,7 +176,7 @@ package final class Stream {
           unsafe params.append(buildFormat(&builder, [format], modifiers))
         }
       }
-      unsafe params.append(buildFormat(&builder, PixelFormat.allCases, []))
+      unsafe params.append(buildFormat(&builder, PixelFormat.plain, []))
       let count = unsafe UInt32(params.count)
       return unsafe params.withUnsafeMutableBufferPointer { params in
         unsafe body(params.baseAddress!, count)
@@ -223,6 +225,10 @@ package final class Stream {
     switch state {
     case PW_STREAM_STATE_ERROR: end(.failed(message ?? "stream error"))
     case PW_STREAM_STATE_UNCONNECTED: end(hasStarted ? .unlinked : .neverStarted)
+    case PW_STREAM_STATE_PAUSED where !buffers.isEmpty: patience?.arm(after: Self.pausePatience)
+    case PW_STREAM_STATE_STREAMING:
+      if !awaitsBuffers { patience?.disarm() }
+      suspend(false)
     default: break
     }
   }
@@ -232,7 +238,7 @@ package final class Stream {
     guard let param = unsafe param else { return }
     var info = spa_video_info_raw()
     guard unsafe spa_format_video_raw_parse(param, &info) >= 0,
-      let pixel = PixelFormat(spa: info.format.rawValue),
+      let pixel = unsafe pixelFormat(of: param, info),
       info.size.width > 0, info.size.width <= Self.maxSize,
       info.size.height > 0, info.size.height <= Self.maxSize
     else { return end(.failed("the producer chose a format that was not offered")) }
@@ -250,6 +256,18 @@ package final class Stream {
     observer?.streamAgreed(on: agreed)
   }
 
+  /// JPEGs only where they were asked for.
+  private func pixelFormat(
+    of param: UnsafePointer<spa_pod>, _ info: spa_video_info_raw
+  ) -> PixelFormat? {
+    var type: UInt32 = 0
+    var subtype: UInt32 = 0
+    guard unsafe spa_format_parse(param, &type, &subtype) >= 0 else { return nil }
+    if camera?.pixel == .mjpeg { return subtype == SPA_MEDIA_SUBTYPE_mjpg.rawValue ? .mjpeg : nil }
+    return subtype == SPA_MEDIA_SUBTYPE_raw.rawValue
+      ? PixelFormat(spa: info.format.rawValue) : nil
+  }
+
   private func askForBuffers() {
     unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2048) { space in
       var builder = unsafe spa_pod_builder()
@@ -263,7 +281,7 @@ package final class Stream {
         var wish = ph_buffer_wish(
           count: max(Int32(Self.bufferCount), counts.lowerBound), min_count: counts.lowerBound,
           max_count: counts.upperBound,
-          data_types: types, blocks: 0)
+          data_types: types, blocks: 0, byte_count: codedByteCount)
         return unsafe ph_build_buffers(&builder, &wish)
       }
       unsafe params += [
@@ -283,12 +301,22 @@ package final class Stream {
     }
   }
 
+  /// Room for a JPEG, where the producer does not say how much it needs; 0 of pixels. Half a byte a pixel is
+  /// plenty for what cameras give.
+  private var codedByteCount: Int32 {
+    guard let format, format.pixel == .mjpeg else { return 0 }
+    return Int32(clamping: format.width * format.height / 2 + 65_536)
+  }
+
   private func add(_ buffer: UnsafeMutablePointer<pw_buffer>) {
     guard let returned, let format, buffers.count < Self.maxBufferCount else { return }
     do throws(PosixError) {
       let shared = unsafe try SharedBuffer(
         of: buffer.pointee.buffer, format: format, returned: returned)
       unsafe buffers.append(Buffer(raw: buffer, shared: shared))
+      mappedByteCount =
+        buffers.reduce(0) { $0 + $1.shared.standingByteCount }
+        + buffers.reduce(0) { max($0, $1.shared.wholeByteCount) }
       hasCursor = unsafe CursorNews.isTold(in: buffer.pointee.buffer)
       hasStarted = true
       awaitsBuffers = false
@@ -303,7 +331,8 @@ package final class Stream {
   private func remove(_ buffer: UnsafeMutablePointer<pw_buffer>) {
     guard let index = buffers.firstIndex(where: { unsafe $0.raw == buffer }) else { return }
     buffers.remove(at: index).shared.revoke()
-    if buffers.isEmpty { patience?.arm(after: Self.pausePatience) }
+    // A session manager suspends a producer some seconds after it has stopped.
+    if buffers.isEmpty, !isSuspended { patience?.arm(after: Self.pausePatience) }
   }
 
   private func takeNewest() {
@@ -374,6 +403,19 @@ package final class Stream {
       buffers[index].isLent = false
       unsafe pw_stream_queue_buffer(raw, buffers[index].raw)
     }
+  }
+
+  private func runOut() {
+    if awaitsBuffers { return end(unreadable.map { .failed("\($0)") } ?? .noBuffers) }
+    // A link that is gone takes the buffers along. A camera is not waited for.
+    if !buffers.isEmpty, camera == nil { return suspend(true) }
+    end(hasStarted ? .unlinked : .neverStarted)
+  }
+
+  private func suspend(_ isSuspended: Bool) {
+    guard isSuspended != self.isSuspended else { return }
+    self.isSuspended = isSuspended
+    observer?.streamSuspended(isSuspended)
   }
 
   private func end(_ end: StreamEnd) {

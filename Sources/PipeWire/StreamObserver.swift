@@ -10,6 +10,8 @@ package protocol StreamObserver: AnyObject {
   /// The pointer looks otherwise or is elsewhere; nil: it is not to be seen. Unless that comes alone,
   /// `streamTook` follows with the picture that it stands on.
   func streamMoved(_ cursor: Cursor?, isAlone: Bool)
+  /// The producer has stopped, and may go on; it does (false) with the next buffers.
+  func streamSuspended(_ isSuspended: Bool)
   /// No picture follows.
   func streamEnded(_ end: StreamEnd)
 }
@@ -17,6 +19,7 @@ package protocol StreamObserver: AnyObject {
 extension StreamObserver {
   package func streamRefused() {}
   package func streamMoved(_ cursor: Cursor?, isAlone: Bool) {}
+  package func streamSuspended(_ isSuspended: Bool) {}
 }
 
 /// Why a stream has no more pictures.

@@ -59,7 +59,8 @@ extension ScreenProducer {
 
   func rows(ofPlane index: Int) -> Int {
     let rows = offer.format.plane(index).rows(of: 0..<height).count
-    return offer.saysStride || index > 0 || offer.format.planeCount == 1 ? rows : (rows + 1) & ~1
+    let hasHalfRows = offer.format.plane(offer.format.planeCount - 1).down > 0
+    return offer.saysStride || index > 0 || !hasHalfRows ? rows : (rows + 1) & ~1
   }
 
   func fillMetas(of buffer: UnsafeMutablePointer<spa_buffer>, _ picture: Picture) {

@@ -19,6 +19,8 @@ extension ScreenProducer {
     /// 0xRRGGBB of each pixel, drawn in the format that was agreed on, in the place of all that `color`,
     /// `offset`, `stride`, `size` and `rows` say.
     package var painted: PaintedPicture?
+    /// What stands in the place of a JPEG.
+    package var coded: [UInt8]?
     /// Draws 32-bit pixels, in the place of what `color` and `rows` say: the first pixel, bytes from one row
     /// to the next, width and height.
     package var draw: (@Sendable (UnsafeMutableRawPointer, Int, Int, Int) -> Void)?

@@ -57,7 +57,12 @@ extension ScreenProducer {
         return format
       }
       if offer.hasMemory {
-        formats.append(spa_format_video_raw_build(&builder, SPA_PARAM_EnumFormat.rawValue, &info))
+        var jpegs = spa_video_info_mjpg()
+        (jpegs.size, jpegs.framerate) = (info.size, info.framerate)
+        formats.append(
+          offer.format == .mjpeg
+            ? spa_format_video_mjpg_build(&builder, SPA_PARAM_EnumFormat.rawValue, &jpegs)
+            : spa_format_video_raw_build(&builder, SPA_PARAM_EnumFormat.rawValue, &info))
       }
       try body(&formats, UInt32(formats.count))
     }
@@ -71,7 +76,7 @@ extension ScreenProducer {
         count: max(8, bufferCounts.lowerBound), min_count: bufferCounts.lowerBound,
         max_count: bufferCounts.upperBound,
         data_types: 1 << Int32((usesDMABufs ? SPA_DATA_DmaBuf : SPA_DATA_MemFd).rawValue),
-        blocks: Int32(offer.blockCount))
+        blocks: Int32(offer.blockCount), byte_count: 0)
       let region = Int32(MemoryLayout<spa_meta_region>.size)
       let header = Int32(MemoryLayout<spa_meta_header>.size)
       let transform = Int32(MemoryLayout<spa_meta_videotransform>.size)

@@ -24,6 +24,7 @@ package final class ScreenProducer {
   /// Whether dma-bufs were agreed on.
   private(set) var usesDMABufs = false
   package private(set) var isStreaming = false
+  package private(set) var isActive = true
   package private(set) var bufferCount = 0
   private(set) var buffers: [UnsafeMutablePointer<pw_buffer>] = []
 
@@ -77,6 +78,12 @@ package final class ScreenProducer {
     }
   }
 
+  /// Stops for a while, or goes on.
+  package func setActive(_ isActive: Bool) {
+    self.isActive = isActive
+    pw_stream_set_active(stream, isActive)
+  }
+
   /// Sends one picture, if the consumer left a buffer for it.
   @discardableResult
   package func present(_ picture: Picture) -> Bool {
@@ -88,6 +95,11 @@ package final class ScreenProducer {
         offset: 0, size: 0, stride: 0, flags: Int32(SPA_CHUNK_FLAG_CORRUPTED))
     } else if let painted = picture.painted {
       lay(painted, into: data!)
+    } else if let coded = picture.coded {
+      let count = min(coded.count, Int(data![0].maxsize) - Self.headGap)
+      _ = coded.withUnsafeBytes { memcpy(data![0].data + Self.headGap, $0.baseAddress!, count) }
+      data![0].chunk.pointee = spa_chunk(
+        offset: UInt32(Self.headGap), size: UInt32(count), stride: 0, flags: 0)
     } else {
       draw(picture, into: data!)
     }

@@ -9,8 +9,8 @@ final class SideCamera {
   /// What the pipeline does for it.
   struct Outlet {
     let send: (Message) -> Void
-    /// Why a camera of this size does not fit the memory plan; nil when it does.
-    let refusal: (_ width: Int, _ height: Int) -> String?
+    /// Why a camera of this kind does not fit the memory plan; nil when it does.
+    let refusal: (SourceFormat) -> String?
     /// It takes its memory from now on, or has given it back.
     let changed: () -> Void
   }
@@ -42,13 +42,14 @@ final class SideCamera {
   }
 
   /// Of its pictures; nil while it takes no memory.
-  var size: (width: Int, height: Int)? { state == .on ? track.size : nil }
+  var format: SourceFormat? { state == .on ? track.format : nil }
 
   /// The screen's size is known.
   func begin() {
     guard !hasBegun else { return }
     hasBegun = true
-    if let refusal = outlet.refusal(wish.size.width, wish.size.height) { return lose(refusal) }
+    let wanted = SourceFormat(width: wish.size.width, height: wish.size.height)
+    if let refusal = outlet.refusal(wanted) { return lose(refusal) }
     start()
   }
 
@@ -69,12 +70,13 @@ final class SideCamera {
 
   func take(_ event: SourceEvent) {
     switch event {
-    case .format(let width, let height):
-      if let refusal = outlet.refusal(width, height) {
+    case .format(let format):
+      if let refusal = outlet.refusal(format) {
         track.stopSource()
         return lose(refusal)
       }
-      become(.on, "")
+      if state == .on { outlet.changed() } else { become(.on, "") }
+    case .suspended: break  // One that stops has ended.
     case .broken(let isBroken):
       self.isBroken = isBroken
       announce()

@@ -50,6 +50,8 @@ final class PipeWireSource: ScreenSource {
   private var showing: TimerSource?
   private let isRemote: Bool
   private var format: VideoFormat?
+  /// What was said of it last.
+  private var told = SourceFormat(width: 0, height: 0)
   private var clock = FrameClock()
   private var transform: UInt32 = 0
   /// How many turns were said since when.
@@ -225,10 +227,20 @@ extension PipeWireSource: StreamObserver {
     guard (format.width, format.height) != before.map({ ($0.width, $0.height) }) ?? (0, 0) else {
       return
     }
-    mailbox?.post(.format(width: format.width, height: format.height))
+    tellFormat()
+  }
+
+  private func tellFormat() {
+    guard let format else { return }
+    told = SourceFormat(
+      width: format.width, height: format.height, isCoded: format.pixel == .mjpeg,
+      mappedByteCount: stream?.mappedByteCount ?? 0)
+    mailbox?.post(.format(told))
   }
 
   func streamTook(_ lease: consuming BufferLease, _ layout: PictureLayout) {
+    // Buffers come behind the format.
+    if stream?.mappedByteCount != told.mappedByteCount { tellFormat() }
     if layout.transform != transform {
       transform = layout.transform
       sayTurn()
@@ -242,6 +254,7 @@ extension PipeWireSource: StreamObserver {
     guard
       let frame = Frame(
         lease: lease, format: format.pixel, planes: layout.planes, crop: layout.crop,
+        codedSize: FrameSize(format.width, format.height),
         colour: FrameColour(of: format, isVideoDevice: node?.isDevice == true),
         pts: clock.time(said: layout.pts, now: MonotonicClock.now()),
         orientation: Orientation(undoing: layout.transform),
@@ -260,6 +273,8 @@ extension PipeWireSource: StreamObserver {
       }
     }
   }
+
+  func streamSuspended(_ isSuspended: Bool) { mailbox?.post(.suspended(isSuspended)) }
 
   func streamRefused() { brokenSpell?.sawBroken() }
 

@@ -189,6 +189,7 @@ final class Broadcast {
       // An agent that is lost again is an event of its own.
       if session.state == .interrupted { logged = nil }
       session.linkLost("\(end)", now: .now)
+      if case .finished(.sourceEnded, let text) = end { session.sourceEnded(text) }
       // Why an agent finished is logged once, with its end.
       let isToldLater = if case .finished = end { true } else { false }
       announceState(withReason: !isToldLater)
@@ -315,7 +316,11 @@ final class Broadcast {
   /// nothing, begins the next one with what it has said of itself.
   private func expire() {
     let (former, setup, descriptions) = (session, setup, descriptions)
-    finish(.agentLost, session.text)
+    if let end = session.sourceEnd {
+      finish(.sourceEnded, "\(end), and has not come back")
+    } else {
+      finish(.agentLost, session.text)
+    }
     guard former.hasAgent, beginsAgain else { return }
     session.agentGreeted(session: 0, epoch: 0)
     session.keepPause(of: former)

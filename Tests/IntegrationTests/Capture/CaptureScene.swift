@@ -84,7 +84,7 @@ final class CaptureScene {
 
   var sizes: [[Int]] {
     events.compactMap {
-      if case .format(let width, let height) = $0 { [width, height] } else { nil }
+      if case .format(let format) = $0 { [format.width, format.height] } else { nil }
     }
   }
 
