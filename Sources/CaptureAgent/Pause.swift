@@ -6,6 +6,13 @@ final class Pause {
   /// Nothing is sent while it is not known whether there is a reason, and nothing is told of that.
   private(set) var isUndecided = false
   private let changed: () -> Void
+  private var isTold = false
+
+  /// What is told of a change.
+  enum News {
+    case paused(PauseReasons)
+    case resumed
+  }
 
   /// `changed` is called after each change.
   init(changed: @escaping () -> Void) { self.changed = changed }
@@ -35,6 +42,17 @@ final class Pause {
   func endAll() {
     decide()
     set([])
+  }
+
+  /// What is to be told of how it stands; nil: nothing.
+  func news() -> News? {
+    if !reasons.isEmpty {
+      isTold = true
+      return .paused(reasons)
+    }
+    guard !isOn, isTold else { return nil }
+    isTold = false
+    return .resumed
   }
 
   private func set(_ wanted: PauseReasons) {

@@ -85,7 +85,13 @@ extension SourceEnd {
   static let byPerson = SourceEnd(code: .finished, text: "ended by the person at the screen")
 
   /// What cannot be opened for want of memory is the limit's doing, and so is a thread.
-  init(opening error: any Error) {
+  init(opening error: any Error, listening address: SocketAddress) {
+    if let error = error as? PosixError, error.code == EADDRINUSE {
+      self.init(
+        code: .temporary,
+        text: "\(address) is in use: end the other program or choose --listen")
+      return
+    }
     let number = (error as? PosixError)?.code ?? (error as? PipeWireError)?.code
     let isMemory = number == ENOMEM || number == EAGAIN || AllocationGuard.hasShed
     self.init(code: isMemory ? .memoryLimit : .unavailable, text: "\(error)")
