@@ -69,6 +69,8 @@ package final class ScreenProducer {
     package var colour = SampleColour()
     /// Whether planes lie in a block of memory each, or one behind the other in one.
     package var hasBlocks = false
+    /// What it offers before `format`, and then has no buffers for.
+    package var refused: PixelFormat?
     /// Whether a picture says its stride, which has a gap then; else rows follow each other in words.
     package var saysStride = true
     /// How many bytes it has for what it says of the pointer, and insists on; nil: it says nothing.
@@ -102,9 +104,11 @@ package final class ScreenProducer {
   private var height: Int
   /// Of the dma-bufs that it offers; memfds stand in for them.
   private let modifiers: [UInt64]
-  package let offer: Offer
+  package private(set) var offer: Offer
   /// Whether dma-bufs were agreed on.
   private var usesDMABufs = false
+  /// Whether what it refuses was agreed on.
+  private var isRefusing = false
   package private(set) var isStreaming = false
   package private(set) var bufferCount = 0
   private var buffers: [UnsafeMutablePointer<pw_buffer>] = []
@@ -159,6 +163,12 @@ package final class ScreenProducer {
     try withFormats { formats, count in
       try check(pw_stream_update_params(stream, formats, count), "pw_stream_update_params")
     }
+  }
+
+  /// No longer offers what it refuses.
+  package func withdrawRefused() throws {
+    offer.refused = nil
+    try resize(width: wished.width, height: wished.height)
   }
 
   /// Sends one picture, if the consumer left a buffer for it.
@@ -296,6 +306,11 @@ package final class ScreenProducer {
           SPA_POD_PROP_FLAG_MANDATORY)
         return format
       }
+      if let refused = offer.refused {
+        var other = info
+        other.format = spa_video_format(rawValue: refused.spa)
+        formats.append(spa_format_video_raw_build(&builder, SPA_PARAM_EnumFormat.rawValue, &other))
+      }
       var jpegs = spa_video_info_mjpg()
       (jpegs.size, jpegs.framerate) = (info.size, info.framerate)
       formats.append(
@@ -313,7 +328,8 @@ package final class ScreenProducer {
       var wish = ph_buffer_wish(
         count: max(8, bufferCounts.lowerBound), min_count: bufferCounts.lowerBound,
         max_count: bufferCounts.upperBound,
-        data_types: 1 << Int32((usesDMABufs ? SPA_DATA_DmaBuf : SPA_DATA_MemFd).rawValue),
+        data_types: 1
+          << Int32((usesDMABufs || isRefusing ? SPA_DATA_DmaBuf : SPA_DATA_MemFd).rawValue),
         blocks: Int32(offer.blockCount), byte_count: 0)
       let region = Int32(MemoryLayout<spa_meta_region>.size)
       let header = Int32(MemoryLayout<spa_meta_header>.size)
@@ -408,6 +424,7 @@ package final class ScreenProducer {
       if spa_format_video_raw_parse(param, &info) >= 0 {
         producer(context).width = Int(info.size.width)
         producer(context).height = Int(info.size.height)
+        producer(context).isRefusing = producer(context).offer.refused?.spa == info.format.rawValue
       }
       producer(context).askForBuffers()
     }
