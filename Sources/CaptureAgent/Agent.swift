@@ -23,7 +23,7 @@ enum Agent {
       Log.note("\(error)")
       return .usage
     }
-    if options.recordsEnd { return recordEnd() }
+    if options.recordsEnd { return recordEnd(port: options.listen.port) }
     let limits: MemoryLimits
     do throws(PosixError) {
       limits = try MemoryLimits.apply(tier: options.memoryTier, byteCount: options.memoryLimit)
@@ -39,7 +39,9 @@ enum Agent {
     if Environment.take("PORTHOLE_RETRY") != nil { Log.hold() }
     do throws(SourceEnd) {
       try DescriptorLimit.ensure()
-      let pipeline = try Pipeline(options: options, limits: limits, identity: try identify(notices))
+      let pipeline = try Pipeline(
+        options: options, limits: limits, identity: try identify(notices, port: options.listen.port)
+      )
       return pipeline.run()
     } catch {
       if error.code != .unavailable { Log.release() }
@@ -49,12 +51,14 @@ enum Agent {
   }
 
   /// Opens the last words and has the allocation guard hold them.
-  private static func identify(_ notices: ServiceNotices) throws(SourceEnd) -> Pipeline.Identity {
+  private static func identify(
+    _ notices: ServiceNotices, port: UInt16
+  ) throws(SourceEnd) -> Pipeline.Identity {
     let pid = UInt32(getpid())
     let instance = UInt64(MonotonicClock.sinceBoot())
     do throws(PosixError) {
       let file = try LastWords.open(
-        in: RuntimeDirectory(), pid: pid, instance: instance
+        in: RuntimeDirectory(), port: port, pid: pid, instance: instance
       ).release()
       try AllocationGuard.arm(instance: instance, pid: pid, file: file)
       #if DEBUG
@@ -67,13 +71,13 @@ enum Agent {
   }
 
   /// Leaves word of another process's end, which systemd tells by the environment.
-  private static func recordEnd() -> ExitCode {
+  private static func recordEnd(port: UInt16) -> ExitCode {
     guard let end = ServiceEnd(variable: Environment.value) else {
       Log.note("--record-end is for a unit's ExecStopPost=, which is told how the unit ended")
       return .usage
     }
     do throws(PosixError) {
-      LastWords.complete(with: end, in: try RuntimeDirectory())
+      LastWords.complete(with: end, in: try RuntimeDirectory(), port: port)
       return .finished
     } catch {
       Log.note("\(error)")

@@ -7,7 +7,8 @@ import VAAPI
 /// The command line, the environment and the configuration file, read once into one value.
 struct Options: Sendable {
   enum Source: Equatable, Sendable {
-    case portal
+    /// nil: a monitor or a window.
+    case portal(SourceKind?)
     case node(String)
     /// nil names no certain one.
     case camera(String?)
@@ -16,11 +17,19 @@ struct Options: Sendable {
     /// As `--source` says it.
     var word: String {
       switch self {
-      case .portal: "portal"
+      case .portal(let kind): kind.map { "portal:\($0.word)" } ?? "portal"
       case .node(let name): "node:\(name)"
       case .camera(let name): name.map { "camera:\($0)" } ?? "camera"
       case .pattern: "pattern"
       }
+    }
+  }
+
+  /// Whether it may be of a monitor that can be switched off.
+  private static func isScreen(_ source: Source) -> Bool {
+    switch source {
+    case .portal, .node: true
+    case .camera, .pattern: false
     }
   }
 
@@ -69,7 +78,7 @@ struct Options: Sendable {
       Option(
         "listen", .value("ADDRESS:PORT"), "loopback only; port 0: any", standard: "127.0.0.1:13579"),
       Option(
-        "source", .value("SOURCE"), "portal, camera[:NAME], node:NAME-OR-SERIAL, pattern",
+        "source", .value("SOURCE"), "portal[:KIND], camera[:NAME], node:NAME-OR-SERIAL, pattern",
         standard: "portal"),
       Option("camera", .optionalValue("NAME"), "beside the screen, as a stream of its own"),
       Option(
@@ -111,10 +120,14 @@ struct Options: Sendable {
     listen = try values.value("listen", "a loopback ADDRESS:PORT") { text in
       SocketAddress(text).flatMap { $0.isLoopback ? $0 : nil }
     }
-    source = try values.value("source", "portal, camera[:NAME], node:NAME-OR-SERIAL or pattern") {
-      text in
+    source = try values.value(
+      "source",
+      "portal, portal:monitor, portal:window, portal:virtual, camera[:NAME], node:NAME-OR-SERIAL or pattern"
+    ) { text in
       switch text {
-      case "portal": .portal
+      case "portal": .portal(nil)
+      case _ where text.hasPrefix("portal:"):
+        SourceKind(word: text.dropFirst(7)).map { .portal($0) }
       case "pattern": .pattern
       case "camera": .camera(nil)
       case _ where text.hasPrefix("camera:") && text.utf8.count > 7:
@@ -183,6 +196,7 @@ struct Options: Sendable {
     name = values["name"] ?? Self.machineName
     presence.pausesOnLock = values.isOn("pause-on-lock")
     presence.inhibits = !values.isOn("no-inhibit")
+    presence.watchesOutputs = Self.isScreen(source)
     presence.notifies = !values.isOn("no-notification")
     tokenFile = values["token-file"]
     restoreFile = values["restore-file"]

@@ -36,6 +36,7 @@ final class Pipeline {
   private let noticeTimer: TimerSource
   private let sounds: Sounds
   private let pause: Pause
+  private var isPauseTold = false
   private let desktop: DesktopPresence
   private var captured = SourceFormat(width: 0, height: 0)
   private var viewers = 0
@@ -45,6 +46,8 @@ final class Pipeline {
   private var ending: ExitCode?
   /// The encoder's thread does not come back, so nobody waits for it.
   private var hasHung = false
+  /// Why no pictures of the screen are shown though its source is there; empty while they are.
+  private var loss = ""
 
   /// What the loop's callbacks call; there before the pipeline is whole.
   private final class Callbacks {
@@ -177,7 +180,7 @@ final class Pipeline {
       case .camera(let name):
         return CameraSource(
           loop: loop, slot: slot, wish: options.cameraWish(name: name), onEvent: onEvent)
-      case .portal:
+      case .portal:  // Which kind of it, the wishes say.
         let wishes = ScreenCastPortal.Wishes(options)
         if options.asksAnew { wishes.token?.remove() }
         return PortalSource(
@@ -273,8 +276,17 @@ final class Pipeline {
       identity.notices.status("capturing \(format.width)x\(format.height)")
       tellDesktop()
       camera?.begin()
+    case .suspended(let isSuspended): desktop.screenSuspended(isSuspended)
+    case .broken(let isBroken):
+      loss = isBroken ? "its source gives no whole pictures" : ""
+      Log.note(isBroken ? "the screen is lost: \(loss)" : "the screen's pictures are whole again")
+      announceScreen()
     case .ended(let end): finish(end)
     }
+  }
+
+  private func announceScreen() {
+    listener.link?.send(.soundState(.screen, loss.isEmpty ? .on : .lost, loss))
   }
 
   private func plan(
@@ -320,11 +332,12 @@ final class Pipeline {
       identity.notices.status("linked with a relay, process \(greeting.pid)")
       link.send(
         .started(.init(name: options.name, source: options.source.word, driver: driver)))
-      if pause.isOn { link.send(.paused(pause.reasons)) }
+      if !pause.reasons.isEmpty { link.send(.paused(pause.reasons)) }
       link.isNarrow = memory.step >= .queues
       tracks.begin()
       if links == 1 { startSounds() } else { sounds.announce() }
       camera?.announce()
+      if !loss.isEmpty { announceScreen() }
       holdSounds()
       startSource()
       sendFigures()
@@ -369,14 +382,18 @@ final class Pipeline {
     tracks.order { $0.isPaused = isPaused }
     holdSounds()
     tellDesktop()
-    guard isPaused else {
-      Log.note("goes on")
-      listener.link?.send(.resumed)
+    if !pause.reasons.isEmpty {
+      Log.note(pause.reasons.text.isEmpty ? "paused" : "paused: \(pause.reasons.text)")
+      listener.link?.send(.paused(pause.reasons))
+      isPauseTold = true
+    } else if !isPaused {
+      if isPauseTold {
+        Log.note("goes on")
+        listener.link?.send(.resumed)
+      }
+      isPauseTold = false
       if listener.link != nil { tracks.begin() }
-      return
     }
-    Log.note(pause.reasons.text.isEmpty ? "paused" : "paused: \(pause.reasons.text)")
-    listener.link?.send(.paused(pause.reasons))
   }
 
   private func sendPacket() {
@@ -397,7 +414,7 @@ final class Pipeline {
     listener.tick(now: now)
     camera?.tick(now: now)
     sendFigures()
-    desktop.tick(now: now)
+    desktop.tick(now: now, frames: screen.frameCounts.taken)
     // An allocation may have had it; where there is room again, the next one finds it.
     if memory.step < .picture { AllocationGuard.keepReserve() }
     lookAtMemory(afterPicture: false)

@@ -14,8 +14,9 @@ final class SourceList {
   private var connection: Connection?
   private var bus: Bus?
   private var nodes: [Connection.Node]?
-  /// What the portal offers, or why it does not.
-  private var portal: String?
+  /// What the portal offers, a line each, or why it does not.
+  private var portal: [String]?
+  private var monitors: [String]?
 
   /// Prints the list.
   static func run(_ options: Options) -> ExitCode {
@@ -24,7 +25,11 @@ final class SourceList {
       for line in try list.lines() { print(line) }
       return .finished
     } catch {
+      for line in ["screens", Self.pattern] { print(line) }
       Log.note(error.text)
+      Log.note(
+        "for a desktop of its own, without a screen: scripts/headless-desktop start, or "
+          + "scripts/broadcast --desktop headless")
       return error.code
     }
   }
@@ -57,13 +62,17 @@ final class SourceList {
   }
 
   private func quitIfDone() {
-    if nodes != nil, portal != nil { loop.quit() }
+    if nodes != nil, portal != nil, monitors != nil { loop.quit() }
   }
 
   private func askPortal() {
     do throws(BusError) {
-      let bus = try Bus(loop: loop) { [unowned self] _ in answer("the session bus is gone") }
+      let bus = try Bus(loop: loop) { [unowned self] _ in answer(["the session bus is gone"]) }
       self.bus = bus
+      try MonitorList.ask(on: bus, timeout: Self.patience) { [unowned self] in
+        monitors = $0
+        quitIfDone()
+      }
       try bus.call(
         "GetAll", of: "org.freedesktop.DBus.Properties", at: "/org/freedesktop/portal/desktop",
         on: "org.freedesktop.portal.Desktop", [.string("org.freedesktop.portal.ScreenCast")],
@@ -71,39 +80,47 @@ final class SourceList {
       ) { [unowned self] reply in
         switch reply {
         case .success(let values): answer(offer(values.first ?? .options([:])))
-        case .failure: answer("there is no desktop portal with screencasts")
+        case .failure: answer(["there is no desktop portal with screencasts"])
         }
       }
     } catch {
-      answer("there is no session bus")
+      answer(["there is no session bus"])
     }
   }
 
-  private func answer(_ text: String) {
-    portal = portal ?? text
+  private func answer(_ lines: [String]) {
+    portal = portal ?? lines
+    // Nobody else answers on a bus that is gone.
+    if bus == nil { monitors = [] }
     quitIfDone()
   }
 
-  private func offer(_ properties: BusValue) -> String {
-    func words(_ name: String, _ known: [(UInt32, String)]) -> String {
-      let bits = properties[name]?.unsigned ?? 0
-      return known.filter { bits & $0.0 != 0 }.map(\.1).joined(separator: ", ")
-    }
-    let types = words(
-      "AvailableSourceTypes", [(1, "monitors"), (2, "windows"), (4, "virtual ones")])
-    let cursors = words("AvailableCursorModes", [(1, "hidden"), (2, "embedded"), (4, "metadata")])
+  private func offer(_ properties: BusValue) -> [String] {
+    let types = properties["AvailableSourceTypes"]?.unsigned ?? 0
+    let modes = properties["AvailableCursorModes"]?.unsigned ?? 0
+    let cursors = [(1, "hidden"), (2, "embedded"), (4, "metadata")].filter { modes & $0.0 != 0 }
+      .map(\.1).joined(separator: ", ")
+    let kinds = SourceKind.allCases.filter { types & $0.rawValue != 0 }
     let asks =
       token?.load() == nil
       ? "the desktop asks which" : "one was allowed before; --ask has the desktop ask again"
-    return "\(types): \(asks); cursor \(cursors)"
+    return ["\(SourceKind.words(types)): \(asks); cursor \(cursors)"]
+      + (kinds.count < 2
+        ? []
+        : ["of one kind: --source " + kinds.map { "portal:\($0.word)" }.joined(separator: ", ")])
   }
 
   private func screens(_ nodes: [Connection.Node]) -> [String] {
     let others = nodes.filter { $0.mediaClass == "Video/Source" && !$0.isCamera }
     return ["screens"]
       + [Self.row("by the desktop's portal", "--source portal")]
-      + ["    \(portal ?? "the portal does not answer")"]
-      + others.map { Self.row($0, among: others, "--source node:") }
+      + (portal ?? ["the portal does not answer"]).map { "    \($0)" }
+      + (monitors ?? []).map { "    monitor \(Self.clean($0))" }
+      + others.map { Self.row($0, among: others, "--source node:") } + [Self.pattern]
+  }
+
+  private static var pattern: String {
+    row("a pattern, with no desktop at all", "--source pattern")
   }
 
   private func cameras(_ nodes: [Connection.Node]) -> [String] {
@@ -141,10 +158,13 @@ final class SourceList {
   }
 
   private static func row(_ title: String, _ option: String) -> String {
-    // What others have put there must not steer a terminal.
-    let clean = String(
-      title.unicodeScalars.map { $0.isPlain ? Character($0) : " " })
+    let clean = clean(title)
     let gap = String(repeating: " ", count: max(1, column - clean.count))
     return "  \(clean)\(gap) \(option)"
+  }
+
+  /// What others have put there must not steer a terminal.
+  private static func clean(_ text: String) -> String {
+    String(text.unicodeScalars.map { $0.isPlain ? Character($0) : " " })
   }
 }

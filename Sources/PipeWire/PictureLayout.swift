@@ -27,6 +27,12 @@ extension PictureLayout {
     return unsafe CursorNews.isTold(in: buffer)
   }
 
+  /// Whether a buffer says that nothing is in it, as some do that have news of a pointer alone: there is no
+  /// picture, and none is broken. Of a dma-buf a size says nothing: 0 is what many give with a picture.
+  static func isEmpty(_ buffer: UnsafePointer<spa_buffer>, format: VideoFormat) -> Bool {
+    unsafe format.modifier == nil && ph_read_chunk(&buffer.pointee.datas[0]).size == 0
+  }
+
   /// Of the part to show.
   package var width: Int { crop.width }
 

@@ -56,6 +56,8 @@ package final class Stream {
   private var lastSequence: UInt64 = 0
   private var hasStarted = false
   private var awaitsBuffers = false
+  /// The producer has stopped for a while, and stands there still.
+  private var isSuspended = false
   /// Why a buffer could not be taken hold of.
   private var unreadable: PosixError?
   private var hasEnded = false
@@ -92,10 +94,7 @@ package final class Stream {
     self.listener = listener
     unsafe pw_stream_add_listener(
       raw, listener.hook, listener.events, Unmanaged.passUnretained(self).toOpaque())
-    patience = try loop.addTimer { [unowned self] in
-      if awaitsBuffers, let unreadable { return end(.failed("\(unreadable)")) }
-      end(awaitsBuffers ? .noBuffers : hasStarted ? .unlinked : .neverStarted)
-    }
+    patience = try loop.addTimer { [unowned self] in runOut() }
     returned = try loop.addEvent { [weak self] in self?.requeue() }
   }
 
@@ -228,6 +227,10 @@ package final class Stream {
     switch state {
     case PW_STREAM_STATE_ERROR: end(.failed(message ?? "stream error"))
     case PW_STREAM_STATE_UNCONNECTED: end(hasStarted ? .unlinked : .neverStarted)
+    case PW_STREAM_STATE_PAUSED where !buffers.isEmpty: patience?.arm(after: Self.pausePatience)
+    case PW_STREAM_STATE_STREAMING:
+      if !awaitsBuffers { patience?.disarm() }
+      suspend(false)
     default: break
     }
   }
@@ -330,11 +333,13 @@ package final class Stream {
   private func remove(_ buffer: UnsafeMutablePointer<pw_buffer>) {
     guard let index = buffers.firstIndex(where: { unsafe $0.raw == buffer }) else { return }
     buffers.remove(at: index).shared.revoke()
-    if buffers.isEmpty { patience?.arm(after: Self.pausePatience) }
+    // A session manager suspends a producer some seconds after it has stopped.
+    if buffers.isEmpty, !isSuspended { patience?.arm(after: Self.pausePatience) }
   }
 
   private func takeNewest() {
     var newest: (index: Int, layout: PictureLayout)?
+    var hasRefused = false
     while let buffer = unsafe pw_stream_dequeue_buffer(raw) {
       if asksForCursor {
         unsafe cursorNews.take(from: buffer.pointee.buffer)
@@ -354,6 +359,9 @@ package final class Stream {
         // What it would have told of is not told again.
         carriedDamage = .whole
         rejectedCount += 1
+        if let format, unsafe !PictureLayout.isEmpty(buffer.pointee.buffer, format: format) {
+          hasRefused = true
+        }
         unsafe pw_stream_queue_buffer(raw, buffer)
         continue
       }
@@ -366,7 +374,10 @@ package final class Stream {
     }
     if let layout = newest?.layout { shown = layout.crop }
     tellCursor(isAlone: newest == nil)
-    guard let (index, last) = newest else { return }
+    guard let (index, last) = newest else {
+      if hasRefused { observer?.streamRefused() }
+      return
+    }
     var layout = last
     layout.damage = carriedDamage.take()
     buffers[index].isLent = true
@@ -394,6 +405,19 @@ package final class Stream {
       buffers[index].isLent = false
       unsafe pw_stream_queue_buffer(raw, buffers[index].raw)
     }
+  }
+
+  private func runOut() {
+    if awaitsBuffers { return end(unreadable.map { .failed("\($0)") } ?? .noBuffers) }
+    // A link that is gone takes the buffers along. A camera is not waited for.
+    if !buffers.isEmpty, camera == nil { return suspend(true) }
+    end(hasStarted ? .unlinked : .neverStarted)
+  }
+
+  private func suspend(_ isSuspended: Bool) {
+    guard isSuspended != self.isSuspended else { return }
+    self.isSuspended = isSuspended
+    observer?.streamSuspended(isSuspended)
   }
 
   private func end(_ end: StreamEnd) {

@@ -12,7 +12,8 @@ package import Posix
 ///     | PHLW  | pid  | instance | code | text  |      big-endian, text padded with zeros
 package struct LastWords: Equatable, Sendable {
   package static let byteCount = 64
-  package static let fileName = "last-words"
+  /// Where an agent listens unless it is told otherwise.
+  package static let usualPort: UInt16 = 13579
   /// The code of an agent that has not ended.
   package static let unended: Int32 = -1
 
@@ -61,9 +62,9 @@ package struct LastWords: Equatable, Sendable {
   /// Opens the file for an agent's life and writes its name there: the disk may be full when there is
   /// an end to write.
   package static func open(
-    in directory: RuntimeDirectory, pid: UInt32, instance: UInt64
+    in directory: RuntimeDirectory, port: UInt16 = usualPort, pid: UInt32, instance: UInt64
   ) throws(PosixError) -> OwnedFD {
-    let path = directory.file(fileName)
+    let path = directory.file(fileName(port: port))
     let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
     let file = OwnedFD(try check(unsafe Glibc.open(path, flags, 0o600), "open \(path)"))
     let bytes = LastWords(pid: pid, instance: instance, code: unended, text: "").bytes
@@ -79,23 +80,35 @@ package struct LastWords: Equatable, Sendable {
     _ = unsafe bytes.withUnsafeBytes { unsafe pwrite(file, $0.baseAddress, $0.count, 0) }
   }
 
-  /// The end that an agent left in `directory`; nil when there is none.
-  package static func read(from directory: RuntimeDirectory) -> LastWords? {
-    guard let file = existing(in: directory, O_RDONLY) else { return nil }
+  /// The end that an agent of that port left in `directory`; nil when there is none.
+  package static func read(
+    from directory: RuntimeDirectory, port: UInt16 = usualPort
+  ) -> LastWords? {
+    guard let file = existing(in: directory, port: port, O_RDONLY) else { return nil }
     return record(in: file).flatMap { $0.code == unended ? nil : $0 }
   }
 
-  /// Writes how the agent of `directory` ended, where it is gone and could not say so itself.
-  package static func complete(with end: ServiceEnd, in directory: RuntimeDirectory) {
-    guard let file = existing(in: directory, O_RDWR), let words = record(in: file),
+  /// Writes how the agent of that port ended, where it is gone and could not say so itself.
+  package static func complete(
+    with end: ServiceEnd, in directory: RuntimeDirectory, port: UInt16 = usualPort
+  ) {
+    guard let file = existing(in: directory, port: port, O_RDWR), let words = record(in: file),
       words.code == unended, kill(pid_t(truncatingIfNeeded: words.pid), 0) == -1
     else { return }
     LastWords(pid: words.pid, instance: words.instance, code: end.code, text: end.text)
       .write(to: file.raw)
   }
 
-  private static func existing(in directory: RuntimeDirectory, _ access: Int32) -> OwnedFD? {
-    let fd = unsafe Glibc.open(directory.file(fileName), access | O_CLOEXEC | O_NOFOLLOW)
+  /// Agents side by side have a port each, and a file.
+  private static func fileName(port: UInt16) -> String {
+    port == usualPort ? "last-words" : "last-words-\(port)"
+  }
+
+  private static func existing(
+    in directory: RuntimeDirectory, port: UInt16, _ access: Int32
+  ) -> OwnedFD? {
+    let fd = unsafe Glibc.open(
+      directory.file(fileName(port: port)), access | O_CLOEXEC | O_NOFOLLOW)
     return fd >= 0 ? OwnedFD(fd) : nil
   }
 

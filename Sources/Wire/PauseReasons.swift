@@ -12,13 +12,17 @@ package struct PauseReasons: OptionSet, Hashable, Sendable {
   package static let locked = PauseReasons(rawValue: 8)
   /// From before it falls asleep until it is awake, as where its lid is closed.
   package static let asleep = PauseReasons(rawValue: 16)
+  /// The desktop has switched the monitor off that is seen, or gives no pictures of it for now.
+  package static let outputOff = PauseReasons(rawValue: 32)
 
   private static let words: [(PauseReasons, String)] = [
     (.asleep, "the computer is asleep"), (.locked, "the session is locked"),
-    (.person, "by the person at the screen"),
+    (.outputOff, "the screen is off"), (.person, "by the person at the screen"),
     (.signal, "by a signal"),
   ]
-  private static let all: PauseReasons = [.control, .signal, .person, .locked, .asleep]
+  private static let all: PauseReasons = [
+    .control, .signal, .person, .locked, .asleep, .outputOff,
+  ]
 
   /// For people, empty where whoever controls is all there is: they know.
   package var text: String {

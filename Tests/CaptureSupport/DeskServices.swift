@@ -39,6 +39,9 @@ package final class DeskServices {
     guard run.exitCode == 0 else { throw ProcessFailure(description: run.errors) }
   }
 
+  /// To the process that has all of it, as SIGSTOP for a desktop that hangs.
+  package func signal(_ number: Int32) { process.signal(number) }
+
   /// Ends it, and starts another one, which knows nothing of what was.
   package func restart() throws {
     process.end()

@@ -18,6 +18,8 @@ package final class DrawnScreen: Sendable {
       ScreenProducer.Picture(NumberedPicture(number: number))
     }
     package var size: (width: Int, height: Int)
+    /// Whether it is there to be seen; one that is not gives nothing, as PipeWire has it.
+    package var isActive = true
     /// Whether nonsense is written over what is said of the pictures, at any time.
     package var lies = false
   }
@@ -102,8 +104,10 @@ package final class DrawnScreen: Sendable {
         size = orders.size
         try screen.resize(width: size.width, height: size.height)
       }
+      if orders.isActive != screen.isActive { screen.setActive(orders.isActive) }
       let now = MonotonicClock.now()
       let isDue = orders.rate > 0 && now >= next
+      if !isDue { screen.flush() }
       if isDue || orders.once > 0, screen.present(orders.picture(number)) {
         state.withLock {
           $0.drawn.append(now)

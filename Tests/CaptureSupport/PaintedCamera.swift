@@ -1,5 +1,5 @@
 import Foundation
-internal import PipeWire
+package import PipeWire
 internal import Posix
 import Synchronization
 
@@ -11,14 +11,15 @@ package final class PaintedCamera: @unchecked Sendable {
   private let jpegs = Mutex<[[UInt8]]>([])
   private let hasEnded = DispatchSemaphore(value: 0)
 
-  /// `runtimeDirectory` is that of the PipeWire daemon. It shows `picture`, painted in NV12.
+  /// `runtimeDirectory` is that of the PipeWire daemon. It shows `picture`, painted in NV12 of this matrix and range,
+  /// which it says.
   package convenience init(
     _ name: String, in runtimeDirectory: String, width: Int, height: Int,
-    picture: PaintedPicture
+    picture: PaintedPicture, colour: SampleColour = SampleColour()
   ) {
-    self.init(name, in: runtimeDirectory, width: width, height: height, format: .nv12) { _ in
-      .init(painted: picture)
-    }
+    self.init(
+      name, in: runtimeDirectory, width: width, height: height, format: .nv12, colour: colour
+    ) { _ in .init(painted: picture) }
   }
 
   /// One that gives these bytes in the place of JPEGs, one after the other and again.
@@ -38,6 +39,7 @@ package final class PaintedCamera: @unchecked Sendable {
 
   private init(
     _ name: String, in runtimeDirectory: String, width: Int, height: Int, format: PixelFormat,
+    colour: SampleColour = SampleColour(),
     picture: @escaping @Sendable (PaintedCamera) -> ScreenProducer.Picture
   ) {
     let thread = Thread { [self] in
@@ -46,6 +48,7 @@ package final class PaintedCamera: @unchecked Sendable {
         let loop = try Loop()
         var offer = ScreenProducer.Offer()
         offer.format = format
+        offer.colour = colour
         var producer: ScreenProducer? = try ScreenProducer(
           loop: loop, remote: connectToPipeWire(at: "\(runtimeDirectory)/pipewire-0"), name: name,
           role: "Camera", width: width, height: height, offer: offer)

@@ -1,14 +1,19 @@
 #!/usr/bin/python3
 """A screencast of mutter's own, by its D-Bus interface and without a portal, and a hand on its pointer.
 
-    mutter-session.py PLAN hidden|embedded|metadata [MONITOR]
+    mutter-session.py PLAN hidden|embedded|metadata
 
-Prints "serial N", the screencast's node as PipeWire counts objects, once it is there. Then it does what
-the lines of the file PLAN say that were not there before, and prints each when it is done:
+Prints "serial N", the screencast's node as PipeWire counts objects, each time that there is another, and
+"closed" when mutter ends one. It does what the lines of the file PLAN say that were not there before, and
+prints "did" and the line when that is done:
 
-    pointer X Y     the pointer goes there, in pixels of the monitor
-    turn N          the monitor is turned by N quarters, which ends its screencast
-    record          another screencast
+    pointer X Y         the pointer goes there, in pixels of the monitor
+    turn N              the first monitor is turned by N quarters, which ends its screencast
+    monitors NAME...    these are on, side by side, and no others
+    power N             how much they save: 0 nothing, 3 all, as when the desktop is idle
+    record              another screencast of what was recorded last
+    record NAME         one of that monitor
+    record window       one of the window that has the focus
 """
 
 import os
@@ -32,9 +37,11 @@ def path_of(name):
 
 
 class Session:
-    def __init__(self, plan, mode, monitor):
-        self.plan, self.mode, self.monitor, self.done = plan, mode, monitor, 0
+    def __init__(self, plan, mode):
+        self.plan, self.mode, self.source, self.done = plan, mode, "Meta-0", 0
         self.bus = Gio.bus_get_sync(Gio.BusType.SESSION)
+        self.bus.signal_subscribe(
+            CAST, CAST + ".Session", "Closed", None, None, 0, lambda *_: say("closed"))
         self.record()
         GLib.timeout_add(20, self.look)
 
@@ -48,9 +55,11 @@ class Session:
         session = self.call(
             CAST, path_of(CAST), CAST, "CreateSession", GLib.Variant("(a{sv})", (options,)))[0]
         options = {"cursor-mode": GLib.Variant("u", MODES.index(self.mode))}
-        self.stream = self.call(
-            CAST, session, CAST + ".Session", "RecordMonitor",
-            GLib.Variant("(sa{sv})", (self.monitor, options)))[0]
+        if self.source == "window":
+            method, arguments = "RecordWindow", GLib.Variant("(a{sv})", (options,))
+        else:
+            method, arguments = "RecordMonitor", GLib.Variant("(sa{sv})", (self.source, options))
+        self.stream = self.call(CAST, session, CAST + ".Session", method, arguments)[0]
         self.bus.signal_subscribe(
             CAST, CAST + ".Stream", "PipeWireStreamAdded", self.stream, None, 0,
             lambda *event: self.added(event[5].unpack()[0]))
@@ -71,32 +80,42 @@ class Session:
         with open(self.plan, encoding="utf-8") as file:
             lines = file.read().splitlines()
         for line in lines[self.done:]:
-            word, *numbers = line.split()
+            word, *values = line.split()
             if word == "pointer":
-                x, y = map(float, numbers)
+                x, y = map(float, values)
                 self.call(
                     DESK, self.desk, DESK + ".Session", "NotifyPointerMotionAbsolute",
                     GLib.Variant("(sdd)", (self.stream, x, y)))
             elif word == "turn":
-                self.turn(int(numbers[0]))
+                self.apply(["Meta-0"], int(values[0]))
+            elif word == "monitors":
+                self.apply(values)
+            elif word == "power":
+                mode = GLib.Variant("(ssv)", (DISPLAY, "PowerSaveMode", GLib.Variant("i", int(values[0]))))
+                self.call(
+                    DISPLAY, path_of(DISPLAY), "org.freedesktop.DBus.Properties", "Set", mode)
             elif word == "record":
+                self.source = values[0] if values else self.source
                 self.record()
-            say(line)
+            say("did", line)
         self.done = len(lines)
         return True
 
-    def turn(self, quarters):
+    def apply(self, names, quarters=0):
         serial, monitors, _, _ = self.call(DISPLAY, path_of(DISPLAY), DISPLAY, "GetCurrentState")
-        mode = monitors[0][1][0][0]
-        logical = [(0, 0, 1.0, quarters, True, [(self.monitor, mode, {})])]
+        modes = {monitor[0][0]: monitor[1][0] for monitor in monitors}
+        logical, x = [], 0
+        for name in names:
+            mode, width = modes[name][:2]
+            logical.append((x, 0, 1.0, quarters, x == 0, [(name, mode, {})]))
+            x += width
         self.call(
             DISPLAY, path_of(DISPLAY), DISPLAY, "ApplyMonitorsConfig",
             GLib.Variant("(uua(iiduba(ssa{sv}))a{sv})", (serial, 1, logical, {})))
 
 
 def main():
-    plan, mode, *rest = sys.argv[1:]
-    Session(plan, mode, rest[0] if rest else "Meta-0")
+    Session(*sys.argv[1:])
     GLib.MainLoop().run()
 
 

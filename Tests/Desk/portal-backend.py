@@ -8,12 +8,13 @@ PLAN is a file that is read anew at each Start. Its lines are `name value`:
     answer WORD     accept, cancel, other, silence, none (no stream) or blank (no results at all)
     after SECONDS   thinks so long about it
     node NAME       the PipeWire node that is shared
+    second NAME     another one beside it, as a stream of its own
     id NUMBER       says this id instead of the node's
     serial NUMBER   says this serial, where none is said otherwise
     persist no      gives no permission for the next time
     camera WORD     accept, cancel or other, to a question about the camera
 
-Each restore datum is good for one start; with a stale one the user is asked. What is called stands on
+Each restore datum is good for one start that is accepted; with a stale one the user is asked. What is called stands on
 standard output, a line each. SIGUSR1 takes all permissions back.
 """
 
@@ -139,7 +140,6 @@ def start(arguments):
     registration, options = sessions[arguments[1]]
     restored = options.get("restore_data", ("", 0, ""))[2]
     how = "restored" if restored in good else "stale" if restored else "asked"
-    good.discard(restored)
     word = wish.get("answer", "accept")
     say("Start", word, how)
     if word in ("cancel", "other"):
@@ -153,6 +153,9 @@ def start(arguments):
     if "serial" in wish:
         properties["pipewire-serial"] = GLib.Variant("t", int(wish["serial"]))
     streams = [] if word == "none" else [(int(wish.get("id", identity)), properties)]
+    if "second" in wish:
+        streams.append((node_numbers(wish["second"])[0], {}))
+    good.discard(restored)
     results = {"streams": GLib.Variant("a(ua{sv})", streams)}
     if options.get("persist_mode") and wish.get("persist") != "no":
         count += 1

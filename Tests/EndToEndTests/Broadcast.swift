@@ -9,6 +9,8 @@ final class Broadcast {
   let environment: [String: String]
   let ports: Ports
   private let scheme: String
+  /// Of its logs.
+  private let name: String
   private(set) var relay: ProcessRun
   private let relayOptions: [String]
   private var relayCount = 1
@@ -24,14 +26,16 @@ final class Broadcast {
   init(
     in directory: TestDirectory, desktop: DesktopSession? = nil, scripted: ScriptedDesk? = nil,
     services: DeskServices? = nil, agent: [String] = [],
-    relay: [String] = [], driver: [String: String] = [:], anywhere: Bool = false
+    relay: [String] = [], driver: [String: String] = [:], anywhere: Bool = false,
+    ports: Ports = Ports(), name: String = "relay"
   ) throws {
     self.directory = directory
     let desk = desktop?.environment ?? scripted?.environment
     environment = (desk ?? services?.environment ?? RelayRun.environment(of: directory))
       .merging(driver) { $1 }
     scheme = relay.contains("--tls") ? "https" : "http"
-    ports = Ports()
+    self.ports = ports
+    self.name = name
     let source = desk == nil ? ["--source", "pattern"] : []
     let words = [program("capture-agent"), "--listen", "127.0.0.1:\(ports.agent)"]
     let command = (words + ["--va-display", "none"] + source + agent).joined(separator: " ")
@@ -41,7 +45,8 @@ final class Broadcast {
         "--http", "\(anywhere ? "0.0.0.0" : "127.0.0.1"):\(ports.http)", "--spawn-agent", command,
       ] + relay
     self.relay = try ProcessRun(
-      program("host-relay"), relayOptions, name: "relay1", environment: environment, in: directory)
+      program("host-relay"), relayOptions, name: "\(name)1", environment: environment, in: directory
+    )
   }
 
   /// Ends both; the relay ends its agent.
@@ -84,7 +89,7 @@ final class Broadcast {
   func startRelayAgain() throws {
     relayCount += 1
     relay = try ProcessRun(
-      program("host-relay"), relayOptions, name: "relay\(relayCount)", environment: environment,
+      program("host-relay"), relayOptions, name: "\(name)\(relayCount)", environment: environment,
       in: directory)
   }
 
@@ -107,9 +112,12 @@ final class Broadcast {
     var agentPID: pid_t? { (agent["pid"] as? Int).map(pid_t.init) }
     func agentFigure(_ name: String) -> Int { agent[name] as? Int ?? 0 }
     /// Of the camera beside the screen.
-    var camera: (state: String, text: String) {
-      let camera = json["camera"] as? [String: Any] ?? [:]
-      return (camera["state"] as? String ?? "", camera["text"] as? String ?? "")
+    var camera: (state: String, text: String) { word(of: "camera") }
+    /// Empty before the agent has spoken of it.
+    var screen: (state: String, text: String) { word(of: "screen") }
+    private func word(of source: String) -> (state: String, text: String) {
+      let word = json[source] as? [String: Any] ?? [:]
+      return (word["state"] as? String ?? "", word["text"] as? String ?? "")
     }
     /// The state of each sound that the agent has spoken of.
     var sounds: [String: String] {

@@ -51,11 +51,12 @@ extension EndToEnd {
         let viewer = try waitUntil("the relay") {
           try? ScriptedPeer.consumer(of: broadcast.consumers)
         }
-        try viewer.receive("pause without a picture before it") { raw -> Void? in
+        let words = try viewer.receive("pause without a picture before it") { raw -> String? in
           #expect(raw.header.kind != .packet)
-          return raw.header.kind == .paused ? () : nil
+          guard case .sessionState(.paused, _, _, let text) = try? Message(raw) else { return nil }
+          return text
         }
-        #expect(try viewer.receiveState(.paused) == "the session is locked")
+        #expect(words == "the session is locked")
         try desktop.act(unlock)
         #expect(try viewer.receivePacket().flags.contains(.keyframe))
         try desktop.act(lock)
@@ -63,6 +64,40 @@ extension EndToEnd {
         try desktop.act(unlock)
         try viewer.receiveState(.live)
         #expect(try viewer.receivePacket().flags.contains(.keyframe))
+      }
+    }
+
+    // It was called locked until all had answered.
+    @Test
+    func
+      `what is not known to be locked is not called so, and is shown once it is known not to be`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let desktop = try DeskServices(["org.gnome.ScreenSaver"], in: directory)
+        desktop.signal(SIGSTOP)
+        defer { desktop.signal(SIGCONT) }
+        let broadcast = try Broadcast(
+          in: directory, services: desktop, agent: ["--size", "320x240", "--pause-on-lock"])
+        try waitUntil(
+          "an agent", within: .seconds(5), isTrue: { broadcast.status?.state == "starting" })
+        let viewer = try ScriptedPeer.consumer(of: broadcast.consumers)
+        let end = ContinuousClock.now + .seconds(1)
+        while ContinuousClock.now < end {
+          let raw = try #require(try viewer.receive(within: .seconds(3)))
+          #expect(raw.header.kind != .packet && raw.header.kind != .paused)
+        }
+        #expect(broadcast.status?.state == "starting")
+        desktop.signal(SIGCONT)
+        #expect(try viewer.receivePacket().flags.contains(.keyframe))
+        #expect(!broadcast.relay.errors.contains("locked"), "\(broadcast.relay.errors)")
+      }
+      // Where nothing tells, nothing is known.
+      try withTestDirectory { directory in
+        let broadcast = try Broadcast(
+          in: directory, agent: ["--size", "320x240", "--pause-on-lock"])
+        try broadcast.waitUntilLive()
+        #expect(!broadcast.relay.errors.contains("locked"), "\(broadcast.relay.errors)")
       }
     }
 

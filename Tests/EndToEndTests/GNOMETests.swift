@@ -1,15 +1,10 @@
 import CaptureSupport
-import Foundation
 import TestSupport
 import Testing
 
 extension EndToEnd {
   /// GNOME's compositor by its own screencast interface, which the portal of GNOME speaks to as well.
-  @Suite(
-    .enabled(
-      if: FileManager.default.isExecutableFile(atPath: "/usr/bin/mutter"),
-      "mutter is not installed"))
-  struct GNOME {
+  @Suite(hasMutter) struct GNOME {
     @Test func `mutter's pictures are broadcast, and the pointer that it describes`() throws {
       try withTestDirectory { directory in
         let desk = try MutterDesk(in: directory, size: (1280, 720), cursor: "metadata")

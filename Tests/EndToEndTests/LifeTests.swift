@@ -250,7 +250,7 @@ private struct Leftovers: Equatable {
     children = try EndToEndTests.children(of: broadcast.relay.pid)
     descriptors = try ProcessFootprint(of: broadcast.relay.pid).descriptorCount
     files = try FileManager.default.contentsOfDirectory(atPath: runtime).sorted()
-      .filter { $0 != "last-words" }
+      .filter { !$0.hasPrefix("last-words") }
     let list = try ProcessRun.run(
       "pw-cli", ["ls", "Node"], environment: desktop.environment, in: directory)
     nodes = list.output.split(separator: "\n").filter { $0.contains("node.name") }

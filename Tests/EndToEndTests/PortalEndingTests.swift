@@ -106,6 +106,73 @@ extension EndToEnd {
       }
     }
 
+    // xdg-desktop-portal-wlr ends the node of a monitor that is switched off, and cannot begin another one
+    // before it is on again.
+    @Test
+    func `BL-28: a monitor that is off where no desktop tells of it is told of, and waited for`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let desk = try ScriptedDesk(in: directory)
+        let screen = try desk.screen("red")
+        try desk.answer("answer accept", "node red")
+        let broadcast = try Broadcast(in: directory, scripted: desk)
+        let session = try broadcast.waitUntilLive().json["session"] as? String
+        let viewer = try viewer(of: broadcast)
+        try desk.answer("answer other")
+        screen.end()
+        #expect(
+          try viewer.receiveState(.interrupted)
+            == "source-ended: the screen's PipeWire node is gone")
+        try waitForText("the desktop cannot show the screen that was allowed before", of: broadcast)
+        let again = try desk.screen("red")
+        try desk.answer("answer accept", "node red")
+        try viewer.receiveState(.live)
+        #expect(broadcast.status?.json["session"] as? String == session)
+        // The portal's frontend takes a permission as used up by a start that failed.
+        #expect(desk.starts.suffix(2) == ["Start other restored", "Start accept asked"])
+        again.end()
+      }
+    }
+
+    @Test
+    func `--source portal:KIND limits what the question offers, and has a permission of its own`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let desk = try ScriptedDesk(in: directory)
+        let other = try desk.screen("green")
+        let ports = Broadcast.Ports()
+        // An agent that listens elsewhere shows something else, which is asked for.
+        for (number, (kind, types, how, ports)) in [
+          ("portal", 3, "asked", ports), ("portal:window", 2, "asked", ports),
+          ("portal:monitor", 1, "asked", ports), ("portal:window", 2, "restored", ports),
+          ("portal", 3, "asked", Broadcast.Ports()),
+        ].enumerated() {
+          let screen = try desk.screen("red\(number)")
+          try desk.answer("answer accept", "node red\(number)", "second green")
+          let broadcast = try Broadcast(
+            in: directory, scripted: desk, agent: ["--source", kind], ports: ports)
+          try broadcast.waitUntilLive()
+          let question = desk.calls.last { $0.hasPrefix("SelectSources") }
+          #expect(question?.contains("types \(types) ") == true, "\(question ?? "")")
+          #expect(desk.starts.last == "Start accept \(how)")
+          #expect(
+            broadcast.relay.errors.contains("gave several streams: the first is broadcast"))
+          broadcast.end()
+          screen.end()
+        }
+        let wrong = try Broadcast(
+          in: directory, scripted: desk, agent: ["--source", "portal:virtual"])
+        try waitForText(
+          "the desktop's portal has no virtual monitors to share, only monitors, windows", of: wrong
+        )
+        #expect(wrong.status?.lastDeath.contains("(exit 69)") == true)
+        wrong.end()
+        other.end()
+      }
+    }
+
     @Test func `a backend that dies while it is asked is missing, and no refusal`() throws {
       try withTestDirectory { directory in
         let desk = try ScriptedDesk(in: directory)
@@ -156,7 +223,9 @@ extension EndToEnd {
     {
       try withTestDirectory { directory in
         let desk = try ScriptedDesk(in: directory)
-        let file = (desk.environment["XDG_STATE_HOME"] ?? "") + "/porthole/restore-token"
+        let ports = Broadcast.Ports()
+        let file =
+          (desk.environment["XDG_STATE_HOME"] ?? "") + "/porthole/restore-token-\(ports.agent)"
         var kept: ino_t = 0
         var screens = 0
         /// One of its own for each start.
@@ -167,7 +236,8 @@ extension EndToEnd {
         }
         func start(_ how: String, _ agent: String...) throws {
           let screen = try screen()
-          let broadcast = try Broadcast(in: directory, scripted: desk, agent: agent)
+          let broadcast = try Broadcast(
+            in: directory, scripted: desk, agent: agent, ports: ports)
           try broadcast.waitUntilLive()
           broadcast.end()
           screen.end()
@@ -189,7 +259,7 @@ extension EndToEnd {
         try start("restored")
         // One that is used up is not kept.
         let last = try screen("persist no")
-        let broadcast = try Broadcast(in: directory, scripted: desk)
+        let broadcast = try Broadcast(in: directory, scripted: desk, ports: ports)
         try broadcast.waitUntilLive()
         #expect(access(file, F_OK) != 0)
         last.end()

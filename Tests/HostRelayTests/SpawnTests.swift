@@ -120,7 +120,8 @@ import Wire
       try link.sendPacket([0, 0, 0, 1, 0x65], pts: 1, isKeyframe: true)
       try consumer.receiveState(.live)
       let file = try LastWords.open(
-        in: RuntimeDirectory(path: directory.file("porthole")), pid: 1_000_001, instance: 5)
+        in: RuntimeDirectory(path: directory.file("porthole")), port: agent.address.port,
+        pid: 1_000_001, instance: 5)
       LastWords(pid: 1_000_001, instance: 5, code: 86, text: "malloc").write(to: file.raw)
       shutdown(link.socket.raw, Int32(SHUT_RDWR))
       _ = try consumer.receive("the cause", within: .seconds(1)) { raw -> Bool? in
@@ -141,7 +142,8 @@ import Wire
       defer { relay.process.end() }
       let link = try agent.begin(instance: 5, pid: 1_000_001)
       let file = try LastWords.open(
-        in: RuntimeDirectory(path: directory.file("porthole")), pid: 1_000_001, instance: 5)
+        in: RuntimeDirectory(path: directory.file("porthole")), port: agent.address.port,
+        pid: 1_000_001, instance: 5)
       let text = "the session bus does not answer, is a desktop session running here?"
       LastWords(pid: 1_000_001, instance: 5, code: 69, text: text).write(to: file.raw)
       try link.send(.finished(.unavailable, text))
@@ -192,11 +194,13 @@ import Wire
       try link?.sendPacket([0, 0, 0, 1, 0x65], pts: 1, isKeyframe: true)
       try consumer.receiveState(.live)
       let folder = try RuntimeDirectory(path: directory.file("porthole"))
-      _ = try LastWords.open(in: folder, pid: 5_000_001, instance: 5)
+      let port = try #require(agent).address.port
+      _ = try LastWords.open(in: folder, port: port, pid: 5_000_001, instance: 5)
       agent = nil
       link = nil
       let variables = ["EXIT_CODE": how, "EXIT_STATUS": status, "SERVICE_RESULT": result]
-      LastWords.complete(with: try #require(ServiceEnd { variables[$0] }), in: folder)
+      LastWords.complete(
+        with: try #require(ServiceEnd { variables[$0] }), in: folder, port: port)
       _ = try consumer.receive("the cause", within: .seconds(1)) { raw -> Bool? in
         guard case .sessionState(_, _, _, let text) = try? Message(raw), text == words
         else { return nil }

@@ -82,6 +82,7 @@ import Testing
       ])
     words.write(to: file.raw)
     #expect(LastWords.read(from: directory) == words)
+    #expect(LastWords.read(from: directory, port: 14_579) == nil, "another agent's")
     #expect(LastWords(bytes: [UInt8](repeating: 0, count: 64)) == nil)
   }
 

@@ -8,11 +8,13 @@ package final class DesktopSession: Sendable {
   private let folder: String
 
   package init(
-    in directory: TestDirectory, size: (width: Int, height: Int) = (1920, 1080)
+    in directory: TestDirectory, size: (width: Int, height: Int) = (1920, 1080),
+    outputs: Int = 1
   ) throws {
     self.directory = directory
     folder = directory.file("desktop")
-    let start = ["start", folder, "--size", "\(size.width)x\(size.height)"]
+    let start =
+      ["start", folder, "--size", "\(size.width)x\(size.height)", "--outputs", "\(outputs)"]
     try Self.script(start, in: directory)
     let lines = try Self.script(["env", folder], in: directory).output.split(separator: "\n")
     var variables = ["DISPLAY": "", "WAYLAND_SOCKET": ""]
@@ -33,6 +35,11 @@ package final class DesktopSession: Sendable {
   /// Shows something to broadcast, by the words of `scripts/headless-desktop show`.
   package func show(_ thing: String) throws {
     try Self.script(["show", folder, thing], in: directory)
+  }
+
+  /// Which output the portal's next question is answered with, from 1 on.
+  package func pick(_ output: Int) throws {
+    try Self.script(["pick", folder, "\(output)"], in: directory)
   }
 
   package func hide(_ thing: String) throws {

@@ -132,7 +132,7 @@ import Testing
 
   @Test("a pause without a reason, or with one that nobody knows, is refused")
   func reasons() throws {
-    for (bits, isTaken) in [(0, false), (1, true), (31, true), (32, false)] as [(UInt8, Bool)] {
+    for (bits, isTaken) in [(0, false), (1, true), (63, true), (64, false)] as [(UInt8, Bool)] {
       var bytes = Message.paused(.control).encoded()
       bytes[24] = bits
       let raw = try decode(bytes)[0]

@@ -11,7 +11,7 @@ same size.
 The backend also asks for each picture with copy_with_damage, which waits until something moves that
 this backend has not seen yet. A capture that follows another one on a still screen would wait for
 ever. So the first picture of a capture is asked for with a plain copy, which comes at once. A first
-one is known by the frame before it, which went without a picture: one made to learn the format, or
+one is known by the frame of its output before it, which went without a picture: one made to learn the format, or
 one that still waited when its capture ended.
 
 All else passes as it is, file descriptors included; pictures do not go through here. It may go with
@@ -38,17 +38,22 @@ class Objects:
     """The object numbers of one connection that this program has to know."""
 
     def __init__(self):
-        self.managers, self.frames, self.ready = set(), set(), set()
-        self.follows = False  # whether a picture may wait for what changes after the last one
+        self.managers, self.ready = set(), set()
+        self.frames = {}  # and the output of each
+        self.followed = set()  # outputs whose next picture may wait for what changes after the last one
 
     def request(self, target, opcode, message):
         if target in self.managers and opcode in (CAPTURE_OUTPUT, CAPTURE_REGION):
-            self.frames.add(struct.unpack_from("=I", message, 8)[0])
+            frame, _, output = struct.unpack_from("=IiI", message, 8)
+            self.frames[frame] = output
         elif target in self.frames and opcode == FRAME_DESTROY:
-            self.follows = target in self.ready
-            self.frames.discard(target)
+            output = self.frames.pop(target)
+            if target in self.ready:
+                self.followed.add(output)
+            else:
+                self.followed.discard(output)
             self.ready.discard(target)
-        elif target in self.frames and opcode == FRAME_COPY_WITH_DAMAGE and not self.follows:
+        elif opcode == FRAME_COPY_WITH_DAMAGE and self.frames.get(target, 0) not in self.followed | {0}:
             return HEADER.pack(target, len(message) << 16 | FRAME_COPY) + message[HEADER.size :]
         elif opcode == REGISTRY_BIND and message[16 : 16 + len(MANAGER)] == MANAGER:
             version, identity = struct.unpack_from("=II", message, len(message) - 8)

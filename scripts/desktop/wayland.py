@@ -49,6 +49,10 @@ class Window:
             self.dispatch(0.05)
         self.width, self.height = self._given or fallback
 
+    def resize(self, width, height):
+        """The size of the pictures that follow, where the compositor leaves it to the window."""
+        self.width, self.height = width, height
+
     def fileno(self):
         return self._socket.fileno()
 

@@ -8,10 +8,13 @@
 
 --flips makes a square turn black and white at uneven times and prints for each, on one line,
 "flip 0|1 NANOSECONDS": the new colour (1: white) and CLOCK_MONOTONIC just before it was drawn.
+--poked makes it turn each time that USR1 comes, and at no other time. With --sizes USR1 has the window
+take the next of them, which it begins with; only a compositor that does not tile leaves that to it.
 "ready" is printed when the first picture is with the compositor. Ends on TERM or when closed.
 """
 
 import argparse
+import math
 import random
 import signal
 import sys
@@ -24,6 +27,8 @@ FLIP = (1024, 320, 256, 256)  # x, y, width, height: clear of the counter and of
 STEP = 8  # pixels that things move between two pictures
 # Nearest and farthest time between two flips, in seconds: a decoder has long settled by then.
 FLIP_GAP = (0.35, 0.65)
+# How often a window that is poked looks whether it was, in seconds.
+POKE_LOOK = 0.1
 
 
 class Scene:
@@ -128,38 +133,57 @@ class Typing(Scene):
 SCENES = {"still": Scene, "counter": Counter, "full": Full, "typing": Typing}
 
 
-def run(mode, rate, flips):
-    window = Window(f"porthole {mode}")
+def fill(window, mode):
+    """A scene of the window's size, and the buffers that it is drawn into."""
     scene = SCENES[mode](window)
-    moving = mode != "still"
     shown = [(buffer, Scene.canvas(buffer.pixels, window)) for buffer in window.buffers(3)]
     for _, canvas in shown:
         scene.prepare(canvas)
+    return scene, shown
+
+
+def run(mode, rate, flips, poked, sizes):
+    window = Window(f"porthole {mode}", *sizes[:1])
+    scene, shown = fill(window, mode)
+    moving = mode != "still"
     number, first = 0, True
     next_picture = time.monotonic()
-    next_flip = next_picture + 1.0 if flips else None
+    next_flip = next_picture + 1.0 if flips else math.inf
+    pokes = []
+    if poked or sizes:
+        signal.signal(signal.SIGUSR1, lambda *_: pokes.append(1))
     while not window.closed:
         due = [] if not (moving or first) else [next_picture]
         due += [next_flip] if flips else []
+        # A signal does not end a wait for the compositor.
+        due += [time.monotonic() + POKE_LOOK] if (poked or sizes) and not pokes else []
         wait = min(due) - time.monotonic() if due else None
-        if wait is None or wait > 0:
+        if not pokes and (wait is None or wait > 0):
             window.dispatch(wait)
             continue
+        if pokes and sizes:
+            pokes.clear()
+            sizes.append(sizes.pop(0))
+            window.resize(*sizes[0])
+            scene, shown = fill(window, mode)
+            first, next_picture = True, time.monotonic()
         free = next(((b, c) for b, c in shown if not b.busy), None)
         if free is None:
             window.dispatch(0.05)
             continue
         buffer, canvas = free
         now = time.monotonic()
-        drawn_at, flipping = time.monotonic_ns(), bool(flips and now >= next_flip)
+        drawn_at, flipping = time.monotonic_ns(), bool(pokes or now >= next_flip)
         if flipping:
             scene.flip ^= 1
-            next_flip = now + random.uniform(*FLIP_GAP)
+            pokes.clear()
+            if flips:
+                next_flip = now + random.uniform(*FLIP_GAP)
         if moving and now >= next_picture:
             number += 1
             next_picture = max(next_picture + 1 / rate, now - 1 / rate)
         damage = scene.draw(canvas, number) + [FLIP] * flipping
-        if flips:
+        if flips or poked:
             scene.draw_flip(canvas)
         window.show(buffer, [scene.whole] if first else damage)
         if flipping:
@@ -169,6 +193,10 @@ def run(mode, rate, flips):
         first = False
 
 
+def sizes(text):
+    return [tuple(map(int, size.split("x"))) for size in text.split(",")]
+
+
 def main():
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -176,10 +204,12 @@ def main():
     options.add_argument("mode", choices=SCENES)
     options.add_argument("--rate", type=float, default=30, help="changes a second (30)")
     options.add_argument("--flips", action="store_true")
+    options.add_argument("--poked", action="store_true")
+    options.add_argument("--sizes", type=sizes, default=[], help="WxH,WxH...")
     chosen = options.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
-        run(chosen.mode, chosen.rate, chosen.flips)
+        run(chosen.mode, chosen.rate, chosen.flips, chosen.poked, chosen.sizes)
     except (ConnectionError, FileNotFoundError) as error:
         sys.exit(f"window: {error}")
 

@@ -24,6 +24,8 @@ final class SideCamera {
   private let outlet: Outlet
   private var state = SoundState.off
   private var text = ""
+  /// It is on, and gives no whole pictures.
+  private var isBroken = false
   /// When it is tried again; nil: it is not.
   private var retry: Int64?
   private var hasBegun = false
@@ -60,7 +62,11 @@ final class SideCamera {
   }
 
   /// Tells a relay that has just come how it stands.
-  func announce() { if hasBegun { outlet.send(.soundState(.camera, state, text)) } }
+  func announce() {
+    guard hasBegun else { return }
+    let (state, text) = isBroken ? (.lost, "the camera gives no whole pictures") : (state, text)
+    outlet.send(.soundState(.camera, state, text))
+  }
 
   func take(_ event: SourceEvent) {
     switch event {
@@ -70,6 +76,10 @@ final class SideCamera {
         return lose(refusal)
       }
       if state == .on { outlet.changed() } else { become(.on, "") }
+    case .suspended: break  // One that stops has ended.
+    case .broken(let isBroken):
+      self.isBroken = isBroken
+      announce()
     case .ended(let end):
       lose(end.text)
       // Who said no is not asked again.
@@ -96,8 +106,9 @@ final class SideCamera {
     guard (state, text) != (self.state, self.text) else { return }
     self.state = state
     self.text = text
+    isBroken = false
     Log.note("camera \(state.word)\(text.isEmpty ? "" : ": \(text)")")
     outlet.changed()
-    outlet.send(.soundState(.camera, state, text))
+    announce()
   }
 }

@@ -29,8 +29,6 @@ final class PipeWireSource: ScreenSource {
     }
   }
 
-  // A producer's clock is not believed beyond this much, in nanoseconds.
-  private static let oldestPTS: Int64 = 5_000_000_000
   // Of a camera that refuses one after the other: it is busy, or broken.
   private static let mostAttempts = 4
   // A session manager shows a portal's client its cameras one by one, within so long.
@@ -46,6 +44,7 @@ final class PipeWireSource: ScreenSource {
   private let onEvent: (SourceEvent) -> Void
   private var remote: OwnedFD?
   private var mailbox: EventMailbox?
+  private var brokenSpell: BrokenSpell?
   private var connection: Connection?
   private var stream: Stream?
   private var node: Connection.Node?
@@ -61,7 +60,7 @@ final class PipeWireSource: ScreenSource {
   private var format: VideoFormat?
   /// What was said of it last.
   private var told = SourceFormat(width: 0, height: 0)
-  private var lastPTS: Int64 = 0
+  private var clock = FrameClock()
   private var transform: UInt32 = 0
   /// How many turns were said since when.
   private var turnsSaid = (count: 0, since: Int64.min)
@@ -93,13 +92,14 @@ final class PipeWireSource: ScreenSource {
   var counts: FrameCounts {
     FrameCounts(
       taken: settled.taken, replaced: settled.replaced + (stream?.replacedCount ?? 0),
-      rejected: settled.rejected + (stream?.rejectedCount ?? 0),
+      rejected: settled.rejected + (stream?.rejectedCount ?? 0), mistimed: clock.mistimedCount,
       callbacks: settled.callbacks.merged(with: stream?.callbacks ?? CallbackTimes()))
   }
 
   func start() {
     do {
       mailbox = try EventMailbox(loop: loop) { [weak self] in self?.deliver($0) }
+      brokenSpell = try BrokenSpell(loop: loop) { [unowned self] in mailbox?.post(.broken($0)) }
       let connection = try Connection(loop: loop, fd: remote.take())
       connection.onNodeRemoved = { [unowned self] removed in
         if removed.id == node?.id {
@@ -118,6 +118,7 @@ final class PipeWireSource: ScreenSource {
   func stop() {
     mailbox?.close()
     mailbox = nil
+    brokenSpell = nil
     settled = counts
     showing = nil
     formats = nil
@@ -290,13 +291,15 @@ extension PipeWireSource: StreamObserver {
         lease: lease, format: format.pixel, planes: layout.planes, crop: layout.crop,
         codedSize: FrameSize(format.width, format.height),
         colour: FrameColour(of: format, isVideoDevice: node?.isDevice == true),
-        pts: pts(of: layout), orientation: Orientation(undoing: layout.transform),
+        pts: clock.time(said: layout.pts, now: MonotonicClock.now()),
+        orientation: Orientation(undoing: layout.transform),
         damage: layout.damage, dmaBuf: dmaBuf)
     else {
       settled.rejected += 1
-      return
+      return streamRefused()
     }
     settled.taken += 1
+    brokenSpell?.sawWhole()
     slot.put(frame)
     if saysWhetherCursor, let stream {
       saysWhetherCursor = false
@@ -305,6 +308,10 @@ extension PipeWireSource: StreamObserver {
       }
     }
   }
+
+  func streamSuspended(_ isSuspended: Bool) { mailbox?.post(.suspended(isSuspended)) }
+
+  func streamRefused() { brokenSpell?.sawBroken() }
 
   func streamMoved(_ cursor: Cursor?, isAlone: Bool) { slot.put(cursor, isAlone: isAlone) }
 
@@ -351,13 +358,5 @@ extension PipeWireSource: StreamObserver {
       end(
         .memoryLimit, "no room to map the source's buffers, two of \(byteCount >> 10) kB at least")
     }
-  }
-
-  /// The producer's time where it can be right, and never one that was given before.
-  private func pts(of layout: PictureLayout) -> Int64 {
-    let now = MonotonicClock.now()
-    let claimed = layout.pts.flatMap { $0 <= now && now - $0 < Self.oldestPTS ? $0 : nil } ?? now
-    lastPTS = max(claimed, lastPTS + 1)
-    return lastPTS
   }
 }

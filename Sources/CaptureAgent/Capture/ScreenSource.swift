@@ -36,6 +36,8 @@ struct FrameCounts: Equatable, Sendable {
   var replaced = 0
   /// No pictures at all, or none for want of a buffer.
   var rejected = 0
+  /// With a time that could not be right, and ours in its place.
+  var mistimed = 0
   /// Of PipeWire's calls.
   var callbacks = CallbackTimes()
 }
@@ -55,6 +57,10 @@ enum SourceEvent: Sendable {
   /// What frames follow; a crop may make single ones smaller. The same size comes again where more is known of
   /// the memory.
   case format(SourceFormat)
+  /// The producer has stopped for a while, as one whose monitor is off, or goes on.
+  case suspended(Bool)
+  /// Whether nothing but broken pictures comes, and has for a while.
+  case broken(Bool)
   /// No frame follows.
   case ended(SourceEnd)
 }

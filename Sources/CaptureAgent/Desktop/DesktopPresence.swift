@@ -4,7 +4,8 @@ import Report
 import Wire
 
 /// What the desktop and the person at it have to do with the broadcast: while it is live the machine stays
-/// awake and a notification stands, with buttons; a locked session pauses it. A machine without any of that
+/// awake and a notification stands, with buttons; a locked session and a monitor that is switched off pause
+/// it. A machine without any of that
 /// broadcasts all the same, and nothing is said of it. Loop thread only.
 final class DesktopPresence {
   /// What of it is wanted.
@@ -12,6 +13,8 @@ final class DesktopPresence {
     var inhibits = true
     var notifies = true
     var pausesOnLock = false
+    /// What is shown is on a monitor that the desktop may switch off.
+    var watchesOutputs = false
   }
 
   // A bus that is gone, or not there yet, is looked for so often.
@@ -23,6 +26,7 @@ final class DesktopPresence {
   private let inhibition: Inhibition
   private let notification: LiveNotification
   private let lock: LockWatch
+  private let outputs: OutputWatch
   private var session: Bus?
   private var system: Bus?
   private var isLost = false
@@ -47,12 +51,16 @@ final class DesktopPresence {
       case .stop: onStop()
       }
     }
-    lock = LockWatch { $0 ? pause.begin(.locked) : pause.end(.locked) }
+    lock = LockWatch {
+      if $0 { pause.begin(.locked) } else { pause.end(.locked) }
+      pause.decide()
+    }
+    outputs = OutputWatch { $0 ? pause.begin(.outputOff) : pause.end(.outputOff) }
   }
 
-  /// Looks for the buses. Where a lock is to pause, the session counts as locked until it is known not to be.
+  /// Looks for the buses. Where a lock is to pause, nothing is shown until it is known whether there is one.
   func start() {
-    if wishes.pausesOnLock { pause.begin(.locked) }
+    if wishes.pausesOnLock { pause.wait() }
     connect(now: MonotonicClock.now())
     if wishes.pausesOnLock { lock.settle() }
   }
@@ -67,23 +75,31 @@ final class DesktopPresence {
   func review() {
     if !wishes.pausesOnLock || lock.isUnlocked { pause.end(.locked) }
     if !isAsleep { pause.end(.asleep) }
+    if !outputs.isDark { pause.end(.outputOff) }
   }
 
-  /// Once a second.
-  func tick(now: Int64) {
+  /// The producer of its pictures has stopped for a while, or goes on.
+  func screenSuspended(_ isSuspended: Bool) { outputs.suspend(isSuspended) }
+
+  /// Once a second. `frames`: how many the screen has given.
+  func tick(now: Int64, frames: Int) {
     if isLost {
       isLost = false
+      outputs.forget()
       drop()
+      if wishes.pausesOnLock { lock.lose(.session) }
     }
     if isSystemLost {
       isSystemLost = false
       isAsleep = false
       system = nil
+      if wishes.pausesOnLock { lock.lose(.system) }
       review()
     }
     if session == nil || system == nil, now - (lastAttempt ?? 0) >= Self.reconnectPause {
       connect(now: now)
     }
+    outputs.tick(frames: frames)
     notification.tick(now: now)
   }
 
@@ -108,6 +124,7 @@ final class DesktopPresence {
       // Also one that is not wanted any more may stand there still.
       try notification.use(bus)
       if wishes.pausesOnLock { try lock.watchSavers(on: bus) }
+      if wishes.watchesOutputs { try outputs.watch(on: bus) }
     } catch {
       isLost = true
     }

@@ -13,15 +13,21 @@ final class LockWatch {
   private let onChange: (Bool) -> Void
   /// logind's object of this user's session.
   private var session: String?
-  /// Questions that are not answered yet, and whether one was by a yes.
-  private var questions = 0
+  /// How many questions are not answered yet on each bus, and whether one was by a yes.
+  private var questions: [Bus.Kind: Int] = [:]
   private var isLocked = false
 
-  var isUnlocked: Bool { questions == 0 && !isLocked }
+  var isUnlocked: Bool { !isLocked && questions.values.allSatisfy { $0 == 0 } }
 
   /// `onChange` is told whether the session is locked at each change. It is called inside a callback of a
   /// bus, which must not be dropped there.
   init(onChange: @escaping (Bool) -> Void) { self.onChange = onChange }
+
+  /// Nobody answers on a bus that is gone.
+  func lose(_ kind: Bus.Kind) {
+    questions[kind] = 0
+    settle()
+  }
 
   /// Tells that it is not locked once all who were asked have said so, or cannot be asked.
   func settle() {
@@ -34,7 +40,7 @@ final class LockWatch {
       try bus.watchSignal("ActiveChanged", of: name, from: name) { [unowned self] _, values in
         if let isActive = values.first?.truth { tell(isActive) }
       }
-      try ask("GetActive", of: name, at: path, on: bus, service: name)
+      try ask("GetActive", of: name, at: path, on: bus, .session, service: name)
     }
   }
 
@@ -53,16 +59,16 @@ final class LockWatch {
       else { return }
       tell(isLocked)
     }
-    questions += 1
+    questions[.system, default: 0] += 1
     try bus.call(
       "GetSession", of: "org.freedesktop.login1.Manager", at: "/org/freedesktop/login1",
       on: Self.login, [.string("auto")], timeout: Self.patience, startsService: false
     ) { [unowned self, unowned bus] reply in
-      questions -= 1
+      questions[.system, default: 0] -= 1
       if case .success(let values) = reply, let path = values.first?.text {
         session = path
         try? ask(
-          "Get", of: Self.properties, at: path, on: bus, service: Self.login,
+          "Get", of: Self.properties, at: path, on: bus, .system, service: Self.login,
           [.string(Self.loginSession), .string("LockedHint")])
       }
       settle()
@@ -76,21 +82,21 @@ final class LockWatch {
 
   /// Asks for something that is true where the session is locked.
   private func ask(
-    _ member: String, of interface: String, at path: String, on bus: Bus, service: String,
-    _ arguments: [BusValue] = []
+    _ member: String, of interface: String, at path: String, on bus: Bus, _ kind: Bus.Kind,
+    service: String, _ arguments: [BusValue] = []
   ) throws(BusError) {
-    questions += 1
+    questions[kind, default: 0] += 1
     do throws(BusError) {
       try bus.call(
         member, of: interface, at: path, on: service, arguments, timeout: Self.patience,
         startsService: false
       ) { [unowned self] reply in
-        questions -= 1
+        questions[kind, default: 0] -= 1
         if case .success(let values) = reply, values.first?.truth == true { tell(true) }
         settle()
       }
     } catch {
-      questions -= 1
+      questions[kind, default: 0] -= 1
       throw error
     }
   }

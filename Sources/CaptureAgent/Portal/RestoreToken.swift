@@ -1,5 +1,6 @@
 import Glibc
 import Posix
+import Report
 
 /// The file that keeps the portal's permission from one start to the next: one line, which whoever
 /// reads it may use to see the screen, so only its owner may.
@@ -42,9 +43,13 @@ struct RestoreToken {
 }
 
 extension RestoreToken {
-  /// `restore-token` in porthole's folder of `$XDG_STATE_HOME`, or of `~/.local/state`; nil when the
-  /// user has no home.
-  static func standard() -> RestoreToken? {
-    StateDirectory.file("restore-token").map(RestoreToken.init(path:))
+  /// In porthole's folder of `$XDG_STATE_HOME`, or of `~/.local/state`, `restore-token`; with the kind that
+  /// was asked for behind it, for the portal restores whatever was picked, of any kind; and with the port of
+  /// an agent that listens elsewhere than usual, for it shows another screen. nil when the user has no home.
+  static func standard(for kind: SourceKind?, port: UInt16) -> RestoreToken? {
+    var name = "restore-token"
+    if let kind { name += "-\(kind.word)" }
+    if port != 0, port != LastWords.usualPort { name += "-\(port)" }
+    return StateDirectory.file(name).map(RestoreToken.init(path:))
   }
 }

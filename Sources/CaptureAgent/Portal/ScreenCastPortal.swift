@@ -11,6 +11,8 @@ import Wire
 final class ScreenCastPortal {
   /// What the conversation is about.
   struct Wishes {
+    /// What may be picked; nil: a monitor or a window.
+    var kind: SourceKind?
     /// How the pointer gets into the pictures.
     var cursor = Options.CursorWish.embedded
     /// How long the user may think about the question, which is the desktop's to show.
@@ -22,7 +24,10 @@ final class ScreenCastPortal {
 
     init(_ options: Options) {
       cursor = options.cursor
-      token = options.restoreFile.map { RestoreToken(path: $0) } ?? RestoreToken.standard()
+      if case .portal(let kind) = options.source { self.kind = kind }
+      token =
+        options.restoreFile.map { RestoreToken(path: $0) }
+        ?? RestoreToken.standard(for: kind, port: options.listen.port)
     }
   }
 
@@ -44,8 +49,8 @@ final class ScreenCastPortal {
   // The user is asked at Start, or by xdg-desktop-portal-wlr at SelectSources; at the other steps a
   // desktop under load takes a second or two.
   private static let stepPatience = Duration.seconds(10)
-  private static let monitors: UInt32 = 1
-  private static let windows: UInt32 = 2
+  // What is there is picked from; a virtual monitor is made for who asks for one.
+  private static let usualTypes = SourceKind.monitor.rawValue | SourceKind.window.rawValue
   private static let persistUntilRevoked: UInt32 = 2
   // persist_mode and restore_token came with this version of the interface.
   private static let persistVersion: UInt32 = 4
@@ -167,9 +172,15 @@ final class ScreenCastPortal {
 
   private func selectSources() {
     guard let sessionPath else { return }
-    let known = (offered["AvailableSourceTypes"]?.unsigned ?? 0) & (Self.monitors | Self.windows)
+    let available = offered["AvailableSourceTypes"]?.unsigned ?? 0
+    if let kind = wishes.kind, available & kind.rawValue == 0 {
+      return end(
+        .unavailable,
+        "the desktop's portal has no \(kind.plural) to share, only \(SourceKind.words(available))")
+    }
+    let known = available & (wishes.kind?.rawValue ?? Self.usualTypes)
     var options: [String: BusValue] = [
-      "types": .uint32(known == 0 ? Self.monitors : known), "multiple": .bool(false),
+      "types": .uint32(known == 0 ? SourceKind.monitor.rawValue : known), "multiple": .bool(false),
     ]
     cursorMode = CursorMode(wishes.cursor, among: offered["AvailableCursorModes"]?.unsigned ?? 0)
     if let cursorMode { options["cursor_mode"] = .uint32(cursorMode.rawValue) }
@@ -194,6 +205,9 @@ final class ScreenCastPortal {
     ) { [unowned self] results in
       guard let stream = results["streams"]?[0], let id = stream[0]?.unsigned else {
         return end(.unavailable, "the ScreenCast portal gave no stream")
+      }
+      if results["streams"]?[1] != nil {
+        Log.note("the ScreenCast portal gave several streams: the first is broadcast")
       }
       keep(results["restore_token"]?.text)
       openRemote(GrantedNode(id: id, serial: stream[1]?["pipewire-serial"]?.integer))
@@ -273,6 +287,9 @@ final class ScreenCastPortal {
     switch code {
     case 0: step.onResponse(values.count > 1 ? values[1] : .options([:]))
     case 1: end(.notAllowed, "the user declined to share the screen")
+    // Nobody was asked: what was allowed before is not there now, as a monitor that is switched off.
+    case _ where step.name == "Start" && restoreToken != nil:
+      end(.unavailable, "the desktop cannot show the screen that was allowed before")
     case _ where step.name == "Start" && !hasLostBackend:
       end(.notAllowed, "the desktop refused to share the screen: see its portal backend's log")
     default:

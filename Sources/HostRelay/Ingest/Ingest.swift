@@ -268,7 +268,9 @@ final class Ingest {
   }
 
   private func childSettled(_ end: ChildEnd, pid: Int32) {
-    let words = LastWords.read(from: directory).flatMap { $0.pid == UInt32(pid) ? $0 : nil }
+    let words = LastWords.read(from: directory, port: address.port).flatMap {
+      $0.pid == UInt32(pid) ? $0 : nil
+    }
     let isHung = hung == pid
     hung = nil
     let isFenced = !isHung && end.signal == SIGKILL && kills?.haveRisen == true
@@ -293,7 +295,7 @@ final class Ingest {
   /// By what an agent that is nobody's child here left about its end, or its unit did; false where
   /// there is nothing.
   private func explainByLastWords(of agent: Greeting) -> Bool {
-    guard let words = LastWords.read(from: directory), words.pid == agent.pid,
+    guard let words = LastWords.read(from: directory, port: address.port), words.pid == agent.pid,
       words.instance == agent.instance
     else { return false }
     let isFenced = words.text == ServiceEnd.outOfMemory || kills?.haveRisen == true

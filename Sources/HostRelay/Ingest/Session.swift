@@ -12,6 +12,9 @@ struct Session: Equatable {
   /// Why it is paused or interrupted, for people; empty where there is nothing to say.
   private(set) var text = ""
 
+  /// The agent's words of a screen that went away, until there is a picture again.
+  private(set) var sourceEnd: String?
+
   /// How long it is kept without an agent; nil: for ever.
   private let hold: Duration?
   /// Since when there has been no picture of a broadcast that had one.
@@ -61,6 +64,7 @@ struct Session: Equatable {
   mutating func keyframeArrived() {
     guard state == .starting || state == .interrupted else { return }
     hasShown = true
+    sourceEnd = nil
     state = isPaused ? .paused : .live
     lostAt = nil
     text = pauseText
@@ -147,6 +151,11 @@ struct Session: Equatable {
     case .waiting, .finished: break
     }
     text = cause
+  }
+
+  /// What it showed has gone away, and the agent with it.
+  mutating func sourceEnded(_ text: String) {
+    if state == .interrupted { sourceEnd = text }
   }
 
   /// A better word for why it is interrupted, when one is found before another agent comes.

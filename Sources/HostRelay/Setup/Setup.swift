@@ -30,6 +30,10 @@ struct Setup {
   /// Of an agent's option; a live one takes more.
   static let bitrates = RelayLimits.bitrates.lowerBound...200_000_000
 
+  private static let sources = [
+    "portal", "portal:monitor", "portal:window", "portal:virtual", "camera", "pattern",
+  ]
+
   /// Takes what `members` say, all of it or, with what is wrong, nothing; null takes a member back.
   ///
   /// A push that is named as `json` shows it stays what it was, with its secret.
@@ -40,9 +44,10 @@ struct Setup {
       case "name": changed.name = try Self.text(member, value)
       case "source":
         changed.source = try Self.text(
-          member, value, as: "portal, node:NAME-OR-SERIAL, camera, camera:NAME or pattern"
+          member, value,
+          as: "portal, portal:KIND, node:NAME-OR-SERIAL, camera, camera:NAME or pattern"
         ) {
-          ["portal", "camera", "pattern"].contains($0) || Self.names($0, ["node:", "camera:"])
+          Self.sources.contains($0) || Self.names($0, ["node:", "camera:"])
         }
       case "sound":
         changed.sound = try Self.text(

@@ -10,7 +10,7 @@ final class Broadcast {
   private(set) var setup: Message.Setup?
   private(set) var descriptions: [UInt32: StreamDescription] = [:]
   private(set) var figures: AgentFigures?
-  /// How the sounds stand that the agent has spoken of.
+  /// How the sounds stand, screen and camera too, as far as the agent has spoken of them.
   private(set) var sounds: [StreamDescription.Source: (state: SoundState, text: String)] = [:]
   private(set) var memory = Memory()
   private(set) var counts = Counts()
@@ -87,6 +87,7 @@ final class Broadcast {
     switch message {
     case .started(let setup):
       self.setup = setup
+      sounds[.screen] = nil
       put(message)
     case .streamDescription(let number, let description):
       guard descriptions[number] != nil || descriptions.count < Self.streamLimit else { return }
@@ -112,7 +113,8 @@ final class Broadcast {
       sounds[source] = (state, text)
       if state != .on { outputs.container.stop(source) }
       let reason = text.isEmpty ? "" : ": \(text)"
-      Log.note("\(source.word)\(source == .camera ? "" : " sound") \(state.word)\(reason)")
+      let isSound = source != .camera && source != .screen
+      Log.note("\(source.word)\(isSound ? " sound" : "") \(state.word)\(reason)")
       put(message)
     case .paused(let reasons):
       session.paused(reasons)
@@ -187,6 +189,7 @@ final class Broadcast {
       // An agent that is lost again is an event of its own.
       if session.state == .interrupted { logged = nil }
       session.linkLost("\(end)", now: .now)
+      if case .finished(.sourceEnded, let text) = end { session.sourceEnded(text) }
       // Why an agent finished is logged once, with its end.
       let isToldLater = if case .finished = end { true } else { false }
       announceState(withReason: !isToldLater)
@@ -313,7 +316,11 @@ final class Broadcast {
   /// nothing, begins the next one with what it has said of itself.
   private func expire() {
     let (former, setup, descriptions) = (session, setup, descriptions)
-    finish(.agentLost, session.text)
+    if let end = session.sourceEnd {
+      finish(.sourceEnded, "\(end), and has not come back")
+    } else {
+      finish(.agentLost, session.text)
+    }
     guard former.hasAgent, beginsAgain else { return }
     session.agentGreeted(session: 0, epoch: 0)
     session.keepPause(of: former)
