@@ -12,6 +12,8 @@ package final class Stream {
   private static let maxBufferCount = 16
   // A session manager links within milliseconds, a busy machine within a second or two.
   private static let startPatience = Duration.seconds(10)
+  // Where there is something else to ask for.
+  private static let attemptPatience = Duration.seconds(3)
   // At a new size the buffers are away for 0.1 s, and for good when the producer has died.
   private static let pausePatience = Duration.seconds(1)
   // Buffers follow a format within milliseconds, or never: libpipewire tells nobody when it cannot map
@@ -97,10 +99,10 @@ package final class Stream {
 
   /// Asks for `node`'s pictures, at most `frameRate` of them a second: in dma-bufs of one of these
   /// modifiers where the producer has them, else in memory that can be mapped. A camera is asked for
-  /// exactly this.
+  /// exactly this; where it is not the last thing to ask it for, it is waited for less long.
   package func connect(
     to node: Connection.Node, frameRate: Int, modifiers: [UInt64] = [],
-    camera: CameraFormat? = nil
+    camera: CameraFormat? = nil, isLast: Bool = true
   ) throws(PipeWireError) {
     wish = FormatWish(frameRate: frameRate, modifiers: modifiers, camera: camera)
     let properties = unsafe pw_properties_new_string("")
@@ -118,7 +120,7 @@ package final class Stream {
         raw, SPA_DIRECTION_INPUT, node.id, pw_stream_flags(rawValue: flags), params, count)
     }
     try PipeWire.check(result, "pw_stream_connect")
-    patience?.arm(after: Self.startPatience)
+    patience?.arm(after: isLast ? Self.startPatience : Self.attemptPatience)
   }
 
   /// Asks anew, without dma-bufs of a kind that could not be read after all, or (nil) without any;
