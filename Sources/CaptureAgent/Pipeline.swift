@@ -38,6 +38,8 @@ final class Pipeline {
   private let pause: Pause
   private var isPauseTold = false
   private let desktop: DesktopPresence
+  /// Of the monitor that is shown, where the portal tells it.
+  private var place: MonitorLayout.Place?
   private var viewers = 0
   private var links = 0
   /// nil before the first relay.
@@ -239,6 +241,15 @@ final class Pipeline {
     desktop.show(isLive: isLinked && screen.size != nil, viewers: viewers)
   }
 
+  /// A node says nothing of where it is from; the portal does, but of a window.
+  private func tellMonitor(size: (width: Int, height: Int)) {
+    if case .node = options.source {
+      desktop.screenShown(at: nil, size: size)
+    } else if let place {
+      desktop.screenShown(at: place, size: size)
+    }
+  }
+
   private func handle(_ event: VideoTrack.Event) {
     switch event {
     case .source(let event): handle(event)
@@ -267,9 +278,11 @@ final class Pipeline {
         Log.release()
         Log.note("capturing \(width)x\(height)")
         identity.notices.status("capturing \(width)x\(height)")
+        tellMonitor(size: (width, height))
         tellDesktop()
         camera?.begin()
       }
+    case .placed(let place): self.place = place
     case .suspended(let isSuspended): desktop.screenSuspended(isSuspended)
     case .ended(let end): finish(end)
     }

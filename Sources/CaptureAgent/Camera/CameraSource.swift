@@ -72,7 +72,7 @@ final class CameraSource: ScreenSource {
   private func deliver(_ event: SourceEvent) {
     switch event {
     case .format: watchPictures()
-    case .suspended: break
+    case .placed, .suspended: break
     case .ended: stop()
     }
     onEvent(event)

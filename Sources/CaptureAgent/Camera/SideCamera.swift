@@ -69,7 +69,7 @@ final class SideCamera {
         return lose(refusal)
       }
       become(.on, "")
-    case .suspended: break  // One that stops has ended.
+    case .placed, .suspended: break  // One that stops has ended.
     case .ended(let end):
       lose(end.text)
       // Who said no is not asked again.

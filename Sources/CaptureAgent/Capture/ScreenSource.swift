@@ -44,6 +44,8 @@ struct FrameCounts: Equatable, Sendable {
 enum SourceEvent: Sendable {
   /// The size of the frames that follow; a crop may make single ones smaller.
   case format(width: Int, height: Int)
+  /// Those that follow are of the monitor that is there on the desktop.
+  case placed(MonitorLayout.Place)
   /// The producer has stopped for a while, as one whose monitor is off, or goes on.
   case suspended(Bool)
   /// No frame follows.
