@@ -49,6 +49,7 @@ let package = Package(
 
     // C of our own: what Swift cannot say, and nothing that decides.
     .target(name: "CMemoryGuard"),
+    .target(name: "CJPEG"),
     .target(name: "CPixelKernels", cSettings: [.unsafeFlags(["-O3"])]),
 
     // Rooms that both processes use, or the agent and its driver.
@@ -87,7 +88,8 @@ let package = Package(
       name: "CaptureAgent",
       dependencies: [
         "Wire", "Bitstream", "Posix", "Report", "CommandOptions", "PipeWire", "VAAPI", "CSystemd",
-        "CLinux", "CMemoryGuard", "CPixelKernels", "Pixels", "CVA", "SoftwareDriver", "COpus",
+        "CLinux", "CMemoryGuard", "CPixelKernels", "CJPEG", "Pixels", "CVA", "SoftwareDriver",
+        "COpus",
       ],
       swiftSettings: lean),
 

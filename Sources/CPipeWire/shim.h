@@ -185,6 +185,7 @@ struct ph_buffer_wish {
   int32_t count, min_count, max_count;
   int32_t data_types; // bits of 1 << enum spa_data_type
   int32_t blocks;     // of memory in each; 0 leaves it to the other side
+  int32_t byte_count; // of a block; 0 leaves it to the format
 };
 static inline const struct spa_pod *ph_build_buffers(
     struct spa_pod_builder *b, const struct ph_buffer_wish *wish) {
@@ -196,6 +197,9 @@ static inline const struct spa_pod *ph_build_buffers(
       SPA_PARAM_BUFFERS_dataType, SPA_POD_CHOICE_FLAGS_Int(wish->data_types), 0);
   if (wish->blocks > 0)
     spa_pod_builder_add(b, SPA_PARAM_BUFFERS_blocks, SPA_POD_Int(wish->blocks), 0);
+  if (wish->byte_count > 0)
+    spa_pod_builder_add(
+        b, SPA_PARAM_BUFFERS_size, SPA_POD_CHOICE_RANGE_Int(wish->byte_count, 1, INT32_MAX), 0);
   return (const struct spa_pod *)spa_pod_builder_pop(b, &object);
 }
 static inline const struct spa_pod *ph_build_meta(

@@ -58,6 +58,24 @@ KERNEL(
   (const uint8_t *chroma, int is_odd, int byte, size_t width, uint32_t *pixels),
   (chroma, is_odd, byte, width, pixels))
 
+BODY void porthole_add_whole_chroma_body(
+  const uint8_t *chroma, int byte, size_t width, uint32_t *pixels) {
+  const int shift = 8 * byte;
+  for (size_t x = 0; x < width; x++) pixels[x] |= (uint32_t)chroma[x] << shift;
+}
+
+KERNEL(
+  void, porthole_add_whole_chroma,
+  (const uint8_t *chroma, int byte, size_t width, uint32_t *pixels), (chroma, byte, width, pixels))
+
+BODY void porthole_pixels_from_grey_body(const uint8_t *luma, size_t width, uint32_t *pixels) {
+  for (size_t x = 0; x < width; x++) pixels[x] = ALPHA | 0x808000u | luma[x];
+}
+
+KERNEL(
+  void, porthole_pixels_from_grey, (const uint8_t *luma, size_t width, uint32_t *pixels),
+  (luma, width, pixels))
+
 BODY uint32_t chroma_of_yuy2(uint32_t word) {
   return ALPHA | (word & 0xff00) | (word >> 8 & 0xff0000);
 }

@@ -93,10 +93,18 @@ enum Agent {
   }
 
   private static func explainMemory(_ options: Options) -> ExitCode {
-    let configuration = EncoderConfiguration(options, size: options.patternSize)
+    let configuration = EncoderConfiguration(options, source: options.patternFormat)
     let camera = options.camera.map { _ in EncoderConfiguration(cameraBeside: options) }
     let budget = MemoryBudget(options: options, configuration: configuration, camera: camera)
     for line in budget.lines { print(line) }
+    var isCamera = options.camera != nil
+    if case .camera = options.source { isCamera = true }
+    if isCamera {
+      let code = options.memoryTier == .address ? JPEGDecoder.codeByteCount : 0
+      print(
+        "a camera that gives JPEGs: \((JPEGDecoder.byteCount + code) >> 10) kB more; buffers that can only be "
+          + "mapped whole come on top")
+    }
     return budget.isWithinLimit ? .finished : .memoryLimit
   }
 }

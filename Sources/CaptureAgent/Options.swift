@@ -209,6 +209,10 @@ struct Options: Sendable {
   /// Of the test pattern, which is drawn as large as the pictures are wanted.
   var patternSize: (width: Int, height: Int) { (wish.width ?? 1920, wish.height ?? 1080) }
 
+  var patternFormat: SourceFormat {
+    SourceFormat(width: patternSize.width, height: patternSize.height)
+  }
+
   private static var machineName: String {
     var name = [CChar](repeating: 0, count: 256)
     guard unsafe gethostname(&name, name.count - 1) == 0 else { return "screen" }

@@ -40,6 +40,7 @@ final class Pipeline {
   private let desktop: DesktopPresence
   /// Of the monitor that is shown, where the portal tells it.
   private var place: MonitorLayout.Place?
+  private var captured = SourceFormat(width: 0, height: 0)
   private var viewers = 0
   private var links = 0
   /// nil before the first relay.
@@ -47,6 +48,8 @@ final class Pipeline {
   private var ending: ExitCode?
   /// The encoder's thread does not come back, so nobody waits for it.
   private var hasHung = false
+  /// Why no pictures of the screen are shown though its source is there; empty while they are.
+  private var loss = ""
 
   /// What the loop's callbacks call; there before the pipeline is whole.
   private final class Callbacks {
@@ -61,7 +64,8 @@ final class Pipeline {
     let isSizeKnown = options.source == .pattern
     let budget = MemoryBudget(
       options: options,
-      configuration: isSizeKnown ? EncoderConfiguration(options, size: options.patternSize) : nil)
+      configuration: isSizeKnown
+        ? EncoderConfiguration(options, source: options.patternFormat) : nil)
     if limits.dataBytes != nil, !budget.isWithinLimit {
       throw SourceEnd(code: .memoryLimit, text: budget.refusal)
     }
@@ -94,7 +98,7 @@ final class Pipeline {
       options.camera, loop: loop, onEvent: { callbacks.pipeline?.handle(camera: $0) },
       outlet: SideCamera.Outlet(
         send: { callbacks.pipeline?.listener.link?.send($0) },
-        refusal: { callbacks.pipeline?.refusal(ofCamera: ($0, $1)) },
+        refusal: { callbacks.pipeline?.refusal(ofCamera: $0) },
         changed: { callbacks.pipeline?.expectMemory(isPicture: false) }))
     tracks = VideoTracks(screen: screen, camera: camera?.track)
     self.camera = camera
@@ -140,7 +144,7 @@ final class Pipeline {
   /// Runs to the end of the broadcast.
   func run() -> ExitCode {
     do {
-      try screen.startEncoder(EncoderConfiguration(options, size: options.patternSize))
+      try screen.startEncoder(EncoderConfiguration(options, source: options.patternFormat))
       try tracks.camera?.startEncoder(EncoderConfiguration(cameraBeside: options))
       try listener.start()
     } catch {
@@ -195,8 +199,8 @@ final class Pipeline {
 
   /// One that does not fit the memory plan stays off, and its viewers read why.
   private func switchSound(_ which: StreamDescription.Source, isOn: Bool) {
-    if isOn, let size = screen.size, limits.dataBytes != nil,
-      !plan(size, sounds: sounds.count + 1, camera: camera?.size).isWithinLimit
+    if isOn, let format = screen.format, limits.dataBytes != nil,
+      !plan(format, sounds: sounds.count + 1, camera: camera?.format).isWithinLimit
     {
       Log.note("\(which.word): no room for it within the memory limit")
       listener.link?.send(.soundState(which, .lost, "no room for it within the memory limit"))
@@ -208,9 +212,9 @@ final class Pipeline {
 
   /// `isPicture`: pictures of another size follow, and not only a sound or a camera more or less.
   private func expectMemory(isPicture: Bool) {
-    guard let size = screen.size else { return }
-    let whole = plan(size, sounds: sounds.count, camera: camera?.size)
-    let halved = plan(size, isHalved: true, sounds: sounds.count, camera: camera?.size)
+    guard let format = screen.format else { return }
+    let whole = plan(format, sounds: sounds.count, camera: camera?.format)
+    let halved = plan(format, isHalved: true, sounds: sounds.count, camera: camera?.format)
     if isPicture {
       memory.expect(whole, halved: halved)
     } else {
@@ -218,9 +222,9 @@ final class Pipeline {
     }
   }
 
-  private func refusal(ofCamera camera: (Int, Int)) -> String? {
-    guard let size = screen.size, limits.dataBytes != nil else { return nil }
-    let budget = plan(size, sounds: sounds.count, camera: camera)
+  private func refusal(ofCamera camera: SourceFormat) -> String? {
+    guard let format = screen.format, limits.dataBytes != nil else { return nil }
+    let budget = plan(format, sounds: sounds.count, camera: camera)
     return budget.isWithinLimit ? nil : budget.refusal
   }
 
@@ -238,7 +242,7 @@ final class Pipeline {
 
   private func tellDesktop() {
     let isLinked = ending == nil && listener.link != nil
-    desktop.show(isLive: isLinked && screen.size != nil, viewers: viewers)
+    desktop.show(isLive: isLinked && screen.format != nil, viewers: viewers)
   }
 
   /// A node says nothing of where it is from; the portal does, but of a window.
@@ -269,34 +273,44 @@ final class Pipeline {
 
   private func handle(_ event: SourceEvent) {
     switch event {
-    case .format(let width, let height):
-      let budget = plan((width, height), sounds: sounds.count, camera: camera?.size)
+    case .format(let format):
+      let budget = plan(format, sounds: sounds.count, camera: camera?.format)
       if limits.dataBytes != nil, !budget.isWithinLimit {
-        finish(SourceEnd(code: .memoryLimit, text: budget.refusal))
-      } else {
-        expectMemory(isPicture: true)
-        Log.release()
-        Log.note("capturing \(width)x\(height)")
-        identity.notices.status("capturing \(width)x\(height)")
-        tellMonitor(size: (width, height))
-        tellDesktop()
-        camera?.begin()
+        return finish(SourceEnd(code: .memoryLimit, text: budget.refusal))
       }
+      let isNew = (format.width, format.height) != (captured.width, captured.height)
+      captured = format
+      guard isNew else { return expectMemory(isPicture: false) }
+      expectMemory(isPicture: true)
+      Log.release()
+      Log.note("capturing \(format.width)x\(format.height)")
+      identity.notices.status("capturing \(format.width)x\(format.height)")
+      tellMonitor(size: (format.width, format.height))
+      tellDesktop()
+      camera?.begin()
     case .placed(let place): self.place = place
     case .suspended(let isSuspended): desktop.screenSuspended(isSuspended)
+    case .broken(let isBroken):
+      loss = isBroken ? "its source gives no whole pictures" : ""
+      Log.note(isBroken ? "the screen is lost: \(loss)" : "the screen's pictures are whole again")
+      announceScreen()
     case .ended(let end): finish(end)
     }
   }
 
+  private func announceScreen() {
+    listener.link?.send(.soundState(.screen, loss.isEmpty ? .on : .lost, loss))
+  }
+
   private func plan(
-    _ size: (width: Int, height: Int), isHalved: Bool = false, sounds: Int,
-    camera: (width: Int, height: Int)?
+    _ format: SourceFormat, isHalved: Bool = false, sounds: Int, camera: SourceFormat?
   ) -> MemoryBudget {
-    var configuration = EncoderConfiguration(options, size: size)
-    configuration.takeFrames(FrameShape(width: size.width, height: size.height), isHalved: isHalved)
+    var configuration = EncoderConfiguration(options, source: format)
+    configuration.takeFrames(
+      FrameShape(width: format.width, height: format.height), isHalved: isHalved)
     return MemoryBudget(
       options: options, configuration: configuration, sounds: sounds,
-      camera: camera.map { EncoderConfiguration(cameraBeside: options, size: $0) })
+      camera: camera.map { EncoderConfiguration(cameraBeside: options, source: $0) })
   }
 
   /// After each picture, and once a second.
@@ -336,6 +350,7 @@ final class Pipeline {
       tracks.begin()
       if links == 1 { startSounds() } else { sounds.announce() }
       camera?.announce()
+      if !loss.isEmpty { announceScreen() }
       holdSounds()
       startSource()
       sendFigures()

@@ -17,6 +17,7 @@ struct Status {
     figures[.framesCaptured] = UInt64(taken.taken)
     figures[.framesReplaced] = UInt64(taken.replaced)
     figures[.framesInvalid] = UInt64(taken.rejected)
+    figures[.framesMistimed] = UInt64(taken.mistimed)
     figures[.callbackMaxUS] = UInt64(taken.callbacks.longest / 1000)
     figures[.callbacksSlow] = UInt64(taken.callbacks.slowCount)
     let (encoded, median, most) = track.counts.takeSecond()

@@ -25,7 +25,7 @@ final class VideoTrack {
   let packets: PacketSlot
   let counts = EncodeCounts()
   /// Of the frames; nil before the first.
-  private(set) var size: (width: Int, height: Int)?
+  private(set) var format: SourceFormat?
   private let onEvent: (Event) -> Void
   private let failure = FailureBox<SourceEnd>()
   private let importFailures = FailureBox<DMABufChoice?>()
@@ -60,6 +60,7 @@ final class VideoTrack {
   var frameCounts: FrameCounts {
     var counts = frameSource?.counts ?? FrameCounts()
     counts.replaced += frames.replacedCount
+    counts.rejected += frames.decoding.refused
     return counts
   }
 
@@ -103,7 +104,7 @@ final class VideoTrack {
   }
 
   private func handle(_ event: SourceEvent) {
-    if case .format(let width, let height) = event { size = (width, height) }
+    if case .format(let format) = event { self.format = format }
     onEvent(.source(event))
   }
 

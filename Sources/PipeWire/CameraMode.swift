@@ -46,7 +46,8 @@ package struct CameraMode: Equatable, Sendable {
   }
 
   package enum Picture: Equatable, Sendable {
-    case raw(PixelFormat)
+    /// As pixels, or as JPEGs.
+    case read(PixelFormat)
     /// Whatever is not read here, by its name.
     case other(String)
   }

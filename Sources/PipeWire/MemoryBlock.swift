@@ -23,7 +23,7 @@ final class MemoryBlock: Sendable {
   private let file: OwnedFD?
   /// A device writes to it, past the processor's caches, and its driver maps it from its start whatever
   /// it is asked for (videobuf2-vmalloc, which most webcams use).
-  private let isDevices: Bool
+  let isDevices: Bool
   private let isDMABuf: Bool
   /// Whether its owner can make the file shorter, and reading it then the process's end.
   private let canShrink: Bool

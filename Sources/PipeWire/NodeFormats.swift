@@ -77,17 +77,17 @@ extension CameraMode {
       let numbers = unsafe values(SPA_FORMAT_VIDEO_format, in: param, SPA_TYPE_Id, UInt32.self)
       for number in numbers?.values ?? [] {
         let picture: Picture =
-          PixelFormat(spa: number).map { .raw($0) } ?? .other("format \(number)")
+          PixelFormat(spa: number).map { .read($0) } ?? .other("format \(number)")
         if !pictures.contains(picture) { pictures.append(picture) }
       }
     } else {
-      let name =
+      let picture: Picture =
         switch subtype {
-        case SPA_MEDIA_SUBTYPE_mjpg.rawValue: "MJPEG"
-        case SPA_MEDIA_SUBTYPE_h264.rawValue: "H.264"
-        default: "coding \(subtype)"
+        case SPA_MEDIA_SUBTYPE_mjpg.rawValue: .read(.mjpeg)
+        case SPA_MEDIA_SUBTYPE_h264.rawValue: .other("H.264")
+        default: .other("coding \(subtype)")
         }
-      pictures = [.other(name)]
+      pictures = [picture]
     }
     return pictures.map { CameraMode(picture: $0, sizes: sizes, rates: rates ?? .these([.any])) }
   }

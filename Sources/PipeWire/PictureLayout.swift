@@ -3,7 +3,7 @@ import CPipeWire
 /// Where a picture's pixels lie in its buffer, and what its producer said of them.
 package struct PictureLayout: Sendable {
   package let format: VideoFormat
-  /// Of the whole picture; for dma-bufs those beside the pixels too.
+  /// Of the whole picture; for dma-bufs those beside the pixels too. A JPEG is one row of bytes.
   package let planes: PlaneLayouts
   /// The part to show, in pixels of the agreed format's size.
   package let crop: Rectangle
@@ -25,6 +25,12 @@ extension PictureLayout {
       return false
     }
     return unsafe CursorNews.isTold(in: buffer)
+  }
+
+  /// Whether a buffer says that nothing is in it, as some do that have news of a pointer alone: there is no
+  /// picture, and none is broken. Of a dma-buf a size says nothing: 0 is what many give with a picture.
+  static func isEmpty(_ buffer: UnsafePointer<spa_buffer>, format: VideoFormat) -> Bool {
+    unsafe format.modifier == nil && ph_read_chunk(&buffer.pointee.datas[0]).size == 0
   }
 
   /// Of the part to show.
@@ -74,6 +80,13 @@ extension PictureLayout {
     format: VideoFormat
   ) -> PlaneLayouts? {
     let pixel = format.pixel
+    if pixel == .mjpeg {
+      guard let block = FilledBlock(first, of: shared.byteCount(ofBlock: 0)), block.byteCount > 0
+      else { return nil }
+      var planes = PlaneLayouts.none
+      planes[0] = PlaneLayout(offset: block.offset, stride: block.byteCount)
+      return planes
+    }
     if shared.blockCount < pixel.planeCount {
       return FilledBlock(first, of: shared.byteCount(ofBlock: 0))?.planes(of: format)
     }

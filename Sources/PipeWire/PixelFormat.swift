@@ -9,6 +9,13 @@ package enum PixelFormat: CaseIterable, Sendable {
   // Y, and Cb and Cr of half the width: and of half the height, in pairs or in planes of their own; or
   // between the Y.
   case nv12, i420, yuy2
+  // Y, and planes of Cb and Cr: of half the width, and of the same size; and Y alone.
+  case y42b, y444, gray8
+  /// No pixels, but a JPEG for each picture: of cameras alone.
+  case mjpeg
+
+  /// Those that lie in memory as pixels.
+  package static let plain = allCases.filter { $0 != .mjpeg }
 
   /// How one plane stands: a sample of `byteCount` bytes for each block of 2^`across` x 2^`down` pixels.
   package struct Plane: Equatable, Sendable {
@@ -32,16 +39,18 @@ package enum PixelFormat: CaseIterable, Sendable {
   package var planeCount: Int {
     switch self {
     case .nv12: 2
-    case .i420: 3
+    case .i420, .y42b, .y444: 3
     default: 1
     }
   }
 
   package func plane(_ index: Int) -> Plane {
     switch (self, index) {
-    case (.nv12, 0), (.i420, 0): Plane(byteCount: 1, across: 0, down: 0)
+    case (.nv12, 0), (.i420, 0), (.y42b, 0), (.y444, _), (.gray8, _):
+      Plane(byteCount: 1, across: 0, down: 0)
     case (.nv12, _): Plane(byteCount: 2, across: 1, down: 1)
     case (.i420, _): Plane(byteCount: 1, across: 1, down: 1)
+    case (.y42b, _): Plane(byteCount: 1, across: 1, down: 0)
     case (.yuy2, _): Plane(byteCount: 4, across: 1, down: 0)
     default: .pixels
     }
@@ -50,7 +59,7 @@ package enum PixelFormat: CaseIterable, Sendable {
   /// Whether its samples are Y, Cb and Cr.
   package var isYCbCr: Bool {
     switch self {
-    case .nv12, .i420, .yuy2: true
+    case .nv12, .i420, .yuy2, .y42b, .y444, .gray8: true
     default: false
     }
   }
@@ -82,12 +91,16 @@ extension PixelFormat {
     case .nv12: SPA_VIDEO_FORMAT_NV12.rawValue
     case .i420: SPA_VIDEO_FORMAT_I420.rawValue
     case .yuy2: SPA_VIDEO_FORMAT_YUY2.rawValue
+    case .y42b: SPA_VIDEO_FORMAT_Y42B.rawValue
+    case .y444: SPA_VIDEO_FORMAT_Y444.rawValue
+    case .gray8: SPA_VIDEO_FORMAT_GRAY8.rawValue
+    case .mjpeg: SPA_VIDEO_FORMAT_ENCODED.rawValue
     }
   }
 
-  /// nil for a format that is not asked for.
+  /// Of pixels; nil for a format that is not asked for.
   package init?(spa: UInt32) {
-    guard let format = Self.allCases.first(where: { $0.spa == spa }) else { return nil }
+    guard let format = Self.plain.first(where: { $0.spa == spa }) else { return nil }
     self = format
   }
 }

@@ -57,20 +57,23 @@ struct FilledBlock {
   func planes(of format: VideoFormat) -> PlaneLayouts? {
     let pixel = format.pixel
     let first = stride(of: pixel.plane(0), width: format.width)
+    let hasHalfRows = pixel.plane(pixel.planeCount - 1).down > 0
     if pixel.planeCount > 1 {
-      // GStreamer's way of laying odd sizes out, where there is room for it: an even number of rows, and
-      // each plane's rows in whole words. Else nothing lies between rows that are needed.
-      let rows = (format.height + 1) & ~1
+      // GStreamer's way of laying odd sizes out, where there is room for it: an even number of rows where
+      // chroma has half of them, and each plane's rows in whole words. Else nothing lies between rows that
+      // are needed.
+      let rows = hasHalfRows ? (format.height + 1) & ~1 : format.height
       let half = ((format.width + 1) / 2 + 3) & ~3
       if first == (format.width + 3) & ~3,
-        let planes = planes(of: format, first, half: half, lumaRows: rows, chromaRows: rows / 2)
+        let planes = planes(
+          of: format, first, half: half, lumaRows: rows, chromaRows: hasHalfRows ? rows / 2 : rows)
       {
         return planes
       }
     }
     return planes(
       of: format, first, half: (first + 1) / 2, lumaRows: format.height,
-      chromaRows: (format.height + 1) / 2)
+      chromaRows: hasHalfRows ? (format.height + 1) / 2 : format.height)
   }
 
   /// `half` is the stride of a plane of half the width.

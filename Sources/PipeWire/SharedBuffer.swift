@@ -20,18 +20,18 @@ package final class SharedBuffer: Sendable {
   private let blocks: [MemoryBlock]
   private let isRevoked = Mutex(false)
   private let isReturned = Atomic(false)
-  private let returned: EventSource
+  private let returned: EventSource?
 
   /// `returned` is signalled by each lease that ends.
-  init(_ blocks: [MemoryBlock], returned: EventSource) {
+  init(_ blocks: [MemoryBlock], returned: EventSource?) {
     self.blocks = blocks
     self.returned = returned
     dmaBuf = nil
   }
 
-  /// One block; duplicates `fd`, which stays the caller's.
+  /// One block; duplicates `fd`, which stays the caller's. Where `returned` is nil nobody waits for leases.
   package convenience init(
-    fd: Int32, offset: Int, byteCount: Int, returned: EventSource
+    fd: Int32, offset: Int, byteCount: Int, returned: EventSource?
   ) throws(PosixError) {
     self.init([try MemoryBlock(fd: fd, offset: offset, byteCount: byteCount)], returned: returned)
   }
@@ -44,6 +44,14 @@ package final class SharedBuffer: Sendable {
   }
 
   package var blockCount: Int { blocks.count }
+
+  /// What stays mapped of it, whoever reads.
+  var standingByteCount: Int {
+    blocks.reduce(0) { $0 + ($1.isOthersMapping ? $1.byteCount : 0) }
+  }
+
+  /// What a reader maps at a time at least.
+  var wholeByteCount: Int { blocks.reduce(0) { max($0, $1.isDevices ? $1.byteCount : 0) } }
 
   package func byteCount(ofBlock index: Int) -> Int { blocks[index].byteCount }
 
@@ -60,7 +68,7 @@ package final class SharedBuffer: Sendable {
 
   fileprivate func giveBack() {
     isReturned.store(true, ordering: .releasing)
-    returned.signal()
+    returned?.signal()
   }
 
   fileprivate func withBytes(

@@ -80,6 +80,9 @@ package final class Stream {
   package var refusedCursorCount: Int { cursorNews.refusedCount }
   /// Whether the producer tells of the pointer; nil before there are buffers.
   package private(set) var hasCursor: Bool?
+  /// What is mapped of the buffers, however little is read of them: all those that libpipewire maps, and one of
+  /// a device.
+  package private(set) var mappedByteCount = 0
   /// Of the calls that bring pictures.
   package private(set) var callbacks = CallbackTimes()
 
@@ -185,7 +188,7 @@ package final class Stream {
           unsafe params.append(buildFormat(&builder, [format], modifiers))
         }
       }
-      unsafe params.append(buildFormat(&builder, PixelFormat.allCases, []))
+      unsafe params.append(buildFormat(&builder, PixelFormat.plain, []))
       let count = unsafe UInt32(params.count)
       return unsafe params.withUnsafeMutableBufferPointer { params in
         unsafe body(params.baseAddress!, count)
@@ -250,7 +253,7 @@ package final class Stream {
     guard let param = unsafe param else { return }
     var info = spa_video_info_raw()
     guard unsafe spa_format_video_raw_parse(param, &info) >= 0,
-      let pixel = PixelFormat(spa: info.format.rawValue),
+      let pixel = unsafe pixelFormat(of: param, info),
       info.size.width > 0, info.size.width <= Self.maxSize,
       info.size.height > 0, info.size.height <= Self.maxSize
     else { return end(.failed("the producer chose a format that was not offered")) }
@@ -268,6 +271,18 @@ package final class Stream {
     observer?.streamAgreed(on: agreed)
   }
 
+  /// JPEGs only where they were asked for.
+  private func pixelFormat(
+    of param: UnsafePointer<spa_pod>, _ info: spa_video_info_raw
+  ) -> PixelFormat? {
+    var type: UInt32 = 0
+    var subtype: UInt32 = 0
+    guard unsafe spa_format_parse(param, &type, &subtype) >= 0 else { return nil }
+    if camera?.pixel == .mjpeg { return subtype == SPA_MEDIA_SUBTYPE_mjpg.rawValue ? .mjpeg : nil }
+    return subtype == SPA_MEDIA_SUBTYPE_raw.rawValue
+      ? PixelFormat(spa: info.format.rawValue) : nil
+  }
+
   private func askForBuffers() {
     unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2048) { space in
       var builder = unsafe spa_pod_builder()
@@ -281,7 +296,7 @@ package final class Stream {
         var wish = ph_buffer_wish(
           count: max(Int32(Self.bufferCount), counts.lowerBound), min_count: counts.lowerBound,
           max_count: counts.upperBound,
-          data_types: types, blocks: 0)
+          data_types: types, blocks: 0, byte_count: codedByteCount)
         return unsafe ph_build_buffers(&builder, &wish)
       }
       unsafe params += [
@@ -301,12 +316,22 @@ package final class Stream {
     }
   }
 
+  /// Room for a JPEG, where the producer does not say how much it needs; 0 of pixels. Half a byte a pixel is
+  /// plenty for what cameras give.
+  private var codedByteCount: Int32 {
+    guard let format, format.pixel == .mjpeg else { return 0 }
+    return Int32(clamping: format.width * format.height / 2 + 65_536)
+  }
+
   private func add(_ buffer: UnsafeMutablePointer<pw_buffer>) {
     guard let returned, let format, buffers.count < Self.maxBufferCount else { return }
     do throws(PosixError) {
       let shared = unsafe try SharedBuffer(
         of: buffer.pointee.buffer, format: format, returned: returned)
       unsafe buffers.append(Buffer(raw: buffer, shared: shared))
+      mappedByteCount =
+        buffers.reduce(0) { $0 + $1.shared.standingByteCount }
+        + buffers.reduce(0) { max($0, $1.shared.wholeByteCount) }
       hasCursor = unsafe CursorNews.isTold(in: buffer.pointee.buffer)
       hasStarted = true
       awaitsBuffers = false
@@ -327,6 +352,7 @@ package final class Stream {
 
   private func takeNewest() {
     var newest: (index: Int, layout: PictureLayout)?
+    var hasRefused = false
     while let buffer = unsafe pw_stream_dequeue_buffer(raw) {
       if asksForCursor {
         unsafe cursorNews.take(from: buffer.pointee.buffer)
@@ -346,6 +372,9 @@ package final class Stream {
         // What it would have told of is not told again.
         carriedDamage = .whole
         rejectedCount += 1
+        if let format, unsafe !PictureLayout.isEmpty(buffer.pointee.buffer, format: format) {
+          hasRefused = true
+        }
         unsafe pw_stream_queue_buffer(raw, buffer)
         continue
       }
@@ -358,7 +387,10 @@ package final class Stream {
     }
     if let layout = newest?.layout { shown = layout.crop }
     tellCursor(isAlone: newest == nil)
-    guard let (index, last) = newest else { return }
+    guard let (index, last) = newest else {
+      if hasRefused { observer?.streamRefused() }
+      return
+    }
     var layout = last
     layout.damage = carriedDamage.take()
     buffers[index].isLent = true

@@ -5,6 +5,8 @@ package protocol StreamObserver: AnyObject {
   func streamAgreed(on format: VideoFormat)
   /// A picture came; its buffer goes back to the producer with the lease.
   func streamTook(_ lease: consuming BufferLease, _ layout: PictureLayout)
+  /// Buffers came, and what they hold is no picture: marked as corrupt, or not as they say.
+  func streamRefused()
   /// The pointer looks otherwise or is elsewhere; nil: it is not to be seen. Unless that comes alone,
   /// `streamTook` follows with the picture that it stands on.
   func streamMoved(_ cursor: Cursor?, isAlone: Bool)
@@ -15,6 +17,7 @@ package protocol StreamObserver: AnyObject {
 }
 
 extension StreamObserver {
+  package func streamRefused() {}
   package func streamMoved(_ cursor: Cursor?, isAlone: Bool) {}
   package func streamSuspended(_ isSuspended: Bool) {}
 }

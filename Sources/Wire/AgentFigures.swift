@@ -36,6 +36,8 @@ package struct AgentFigures: Equatable, Sendable {
     /// took over 1 ms: nothing may wait there.
     case callbackMaxUS = 29
     case callbacksSlow = 30
+    /// Frames whose source gave a time that could not be right: they have the time that they came at.
+    case framesMistimed = 31
     /// What no limit counts, or not whole: memfds that others made and we hold, those of our own, what
     /// is mapped of frames at once, small messages that wait, and the link's memory in the kernel.
     case framesHeldKB = 32
@@ -85,10 +87,9 @@ extension AgentFigures.Figure {
   /// Whether it counts from the agent's start on, and only grows.
   package var isCount: Bool {
     switch self {
-    case .framesCaptured, .framesReplaced, .framesInvalid, .framesEncoded, .picturesUnchanged,
-      .picturesFailed, .keyframes, .packetsSent, .bytesSent, .soundPackets, .bytesCopied,
-      .callbacksSlow, .encoderAllocations,
-      .loopAllocations:
+    case .framesCaptured, .framesReplaced, .framesInvalid, .framesMistimed, .framesEncoded,
+      .picturesUnchanged, .picturesFailed, .keyframes, .packetsSent, .bytesSent, .soundPackets,
+      .bytesCopied, .callbacksSlow, .encoderAllocations, .loopAllocations:
       true
     default: false
     }
@@ -120,6 +121,7 @@ extension AgentFigures.Figure {
     case .soundPackets: "sound_packets"
     case .callbackMaxUS: "callback_max_us"
     case .callbacksSlow: "callbacks_slow"
+    case .framesMistimed: "frames_mistimed"
     case .framesHeldKB: "frames_held_kb"
     case .framesMappedKB: "frames_mapped_kb"
     case .memfdKB: "memfd_kb"

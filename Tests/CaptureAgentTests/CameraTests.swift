@@ -20,7 +20,7 @@ struct CameraTests {
     _ pixel: PixelFormat, _ sizes: [(Int, Int)], _ rates: [(Int, Int)] = [(30, 1)]
   ) -> CameraMode {
     CameraMode(
-      picture: .raw(pixel), sizes: .these(sizes.map { FrameSize($0.0, $0.1) }),
+      picture: .read(pixel), sizes: .these(sizes.map { FrameSize($0.0, $0.1) }),
       rates: .these(rates.map { FrameRate($0.0, $0.1) }))
   }
 
@@ -93,14 +93,14 @@ struct CameraTests {
       name: "a range of sizes holds the wanted one",
       modes: [
         CameraMode(
-          picture: .raw(.i420), sizes: .range(FrameSize(32, 32), FrameSize(1920, 1080), step: nil),
+          picture: .read(.i420), sizes: .range(FrameSize(32, 32), FrameSize(1920, 1080), step: nil),
           rates: .range(FrameRate(1), FrameRate(60), step: nil))
       ], best: format(.i420, 1280, 720)),
     Case(
       name: "a range in steps gives the next larger one",
       modes: [
         CameraMode(
-          picture: .raw(.i420),
+          picture: .read(.i420),
           sizes: .range(FrameSize(160, 120), FrameSize(2560, 1920), step: FrameSize(160, 120)),
           rates: .range(FrameRate(1), FrameRate(ntsc.0, ntsc.1), step: nil))
       ], size: FrameSize(1000, 600), best: format(.i420, 1120, 600, ntsc)),
@@ -108,9 +108,21 @@ struct CameraTests {
       name: "a range that ends below gives its end",
       modes: [
         CameraMode(
-          picture: .raw(.i420), sizes: .range(FrameSize(32, 32), FrameSize(800, 600), step: nil),
+          picture: .read(.i420), sizes: .range(FrameSize(32, 32), FrameSize(800, 600), step: nil),
           rates: .these([FrameRate(30)]))
       ], best: format(.i420, 800, 600)),
+    Case(
+      name: "pixels before JPEGs",
+      modes: [mode(.mjpeg, [(1280, 720)]), mode(.bgrx, [(1280, 720)])],
+      best: format(.bgrx, 1280, 720)),
+    Case(
+      name: "a size before pixels",
+      modes: [mode(.mjpeg, [(1280, 720)]), mode(.nv12, [(640, 480)])],
+      best: format(.mjpeg, 1280, 720)),
+    Case(
+      name: "a rate before pixels",
+      modes: [mode(.mjpeg, [(1280, 720)]), mode(.yuy2, [(1280, 720)], [(10, 1)])],
+      best: format(.mjpeg, 1280, 720)),
     Case(
       name: "what cannot be read is passed over",
       modes: [

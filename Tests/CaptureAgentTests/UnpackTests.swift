@@ -44,6 +44,16 @@ struct UnpackTests {
         }
         porthole_pixels_from_yuy2(packed, Int32(odd), width, &pixels)
         #expect(pixels == wanted + [7], "YUY2, \(width) from \(odd)")
+        let whole = zip(luma, zip(samples(width, &numbers), samples(width, &numbers))).map { $0 }
+        porthole_pixels_from_luma(luma, width, &pixels)
+        porthole_add_whole_chroma(whole.map(\.1.0), 1, width, &pixels)
+        porthole_add_whole_chroma(whole.map(\.1.1), 2, width, &pixels)
+        let own = whole.map { y, chroma in
+          0xff00_0000 | UInt32(y) | UInt32(chroma.0) << 8 | UInt32(chroma.1) << 16
+        }
+        #expect(pixels == own + [7], "Y444, \(width)")
+        porthole_pixels_from_grey(luma, width, &pixels)
+        #expect(pixels == luma.map { 0xff80_8000 | UInt32($0) } + [7], "grey, \(width)")
       }
     }
   }

@@ -116,6 +116,7 @@ package final class DrawnScreen: Sendable {
       if orders.isActive != screen.isActive { screen.setActive(orders.isActive) }
       let now = MonotonicClock.now()
       let isDue = orders.rate > 0 && now >= next
+      if !isDue { screen.flush() }
       if isDue || orders.once > 0, screen.present(orders.picture(number)) {
         state.withLock {
           $0.drawn.append(now)

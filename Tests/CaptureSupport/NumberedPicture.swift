@@ -67,11 +67,56 @@ package struct NumberedPicture: Sendable {
   }
 }
 
+extension NumberedPicture {
+  /// Draws it as a producer does that says `transformation`: mirrored left to right from 4 on, then turned
+  /// counter-clockwise. The buffer is `width` x `height`.
+  func draw(
+    transformation: UInt32, into pixels: UnsafeMutableRawPointer, stride: Int, width: Int,
+    height: Int
+  ) {
+    let isTransposed = transformation & 1 == 1
+    let (wide, high) = isTransposed ? (height, width) : (width, height)
+    let upright = UnsafeMutablePointer<UInt32>.allocate(capacity: wide * high)
+    defer { upright.deallocate() }
+    draw(into: upright, stride: wide * 4, width: wide, height: high)
+    // The upright pixel of the buffer's first one, and how far it is to those beside and below.
+    let (last, bottom) = (wide - 1, (high - 1) * wide)
+    var (first, across, down) =
+      switch transformation & 3 {
+      case 1: (last, wide, -1)
+      case 2: (last + bottom, -1, -wide)
+      case 3: (bottom, -wide, 1)
+      default: (0, 1, wide)
+      }
+    if transformation >= 4 {
+      // The other column of the same row.
+      first += last - 2 * (first % wide)
+      if isTransposed { down = -down } else { across = -across }
+    }
+    for y in 0..<height {
+      let row = (pixels + y * stride).assumingMemoryBound(to: UInt32.self)
+      var from = first + y * down
+      for x in 0..<width {
+        row[x] = upright[from]
+        from += across
+      }
+    }
+  }
+}
+
 extension ScreenProducer.Picture {
   /// Drawn as BGRx, whole.
   package init(_ picture: NumberedPicture) {
     self.init()
     crop = picture.place
     draw = { picture.draw(into: $0, stride: $1, width: $2, height: $3) }
+  }
+
+  /// The same, turned and said to be; `picture` has no place.
+  package init(_ picture: NumberedPicture, transformation: UInt32) {
+    self.init(transformation: transformation)
+    draw = {
+      picture.draw(transformation: transformation, into: $0, stride: $1, width: $2, height: $3)
+    }
   }
 }

@@ -47,6 +47,19 @@ package final class PaintedPicture: @unchecked Sendable {
         luma(samples), Plane(rows: chroma.map { $0.map(\.cb) }),
         Plane(rows: chroma.map { $0.map(\.cr) }),
       ]
+    case .y42b:
+      let pairs = chroma(samples, down: 1)
+      return [
+        luma(samples), Plane(rows: pairs.map { $0.map(\.cb) }),
+        Plane(rows: pairs.map { $0.map(\.cr) }),
+      ]
+    case .y444:
+      return [
+        luma(samples),
+        Plane(rows: (0..<height).map { y in (0..<width).map { samples($0, y).cb.byte } }),
+        Plane(rows: (0..<height).map { y in (0..<width).map { samples($0, y).cr.byte } }),
+      ]
+    case .gray8: return [luma(samples)]
     case .yuy2:
       let rows = (0..<height).map { y in
         stride(from: 0, to: width, by: 2).flatMap { x in
@@ -75,10 +88,14 @@ package final class PaintedPicture: @unchecked Sendable {
     Plane(rows: (0..<height).map { y in (0..<width).map { samples($0, y).y.byte } })
   }
 
-  private func chroma(_ samples: (Int, Int) -> YCbCr) -> [[(cb: UInt8, cr: UInt8)]] {
-    stride(from: 0, to: height, by: 2).map { y in
+  /// Of two by `down` pixels each.
+  private func chroma(
+    _ samples: (Int, Int) -> YCbCr, down: Int = 2
+  ) -> [[(cb: UInt8, cr: UInt8)]] {
+    stride(from: 0, to: height, by: down).map { y in
       stride(from: 0, to: width, by: 2).map { x in
-        let block = [samples(x, y), samples(x + 1, y), samples(x, y + 1), samples(x + 1, y + 1)]
+        let below = y + down - 1
+        let block = [samples(x, y), samples(x + 1, y), samples(x, below), samples(x + 1, below)]
         return (
           (block.reduce(0) { $0 + $1.cb } / 4).byte, (block.reduce(0) { $0 + $1.cr } / 4).byte
         )
@@ -135,7 +152,7 @@ extension PixelFormat {
     case .xbgr210, .abgr210: word(0, 10, 20, unused: 3 << 30)
     case .rgbx102, .rgba102: word(22, 12, 2, unused: 3)
     case .bgrx102, .bgra102: word(2, 12, 22, unused: 3)
-    case .nv12, .i420, .yuy2: []
+    case .nv12, .i420, .yuy2, .y42b, .y444, .gray8, .mjpeg: []
     }
   }
 }

@@ -94,16 +94,19 @@ package final class ScriptedDesk {
     return screen
   }
 
-  /// A camera that shows bars of colour: grey at the left and blue at the right, 30 times a second.
-  package func camera(_ name: String, format: String, size: (Int, Int)) throws -> ProcessRun {
+  /// A camera that shows bars of colour: grey at the left and blue at the right, 30 times a second, made of
+  /// `format` by `coder`, if there is one.
+  package func camera(
+    _ name: String, format: String, size: (Int, Int), coder: [String] = []
+  ) throws -> ProcessRun {
     let caps = "video/x-raw,format=\(format),width=\(size.0),height=\(size.1),framerate=30/1"
     let properties = "props,media.class=Video/Source,media.role=Camera,node.name=\(name)"
     let camera = try ProcessRun(
       "gst-launch-1.0",
       [
-        "-q", "videotestsrc", "is-live=true", "pattern=smpte75", "!", caps, "!", "pipewiresink",
-        "mode=provide", "stream-properties=\(properties)",
-      ], name: name, environment: environment, in: directory)
+        "-q", "videotestsrc", "is-live=true", "pattern=smpte75", "!", caps, "!",
+      ] + coder + ["pipewiresink", "mode=provide", "stream-properties=\(properties)"], name: name,
+      environment: environment, in: directory)
     try waitUntil("node \(name)") { try node(named: name).map { _ in () } }
     return camera
   }

@@ -112,9 +112,12 @@ final class Broadcast {
     var agentPID: pid_t? { (agent["pid"] as? Int).map(pid_t.init) }
     func agentFigure(_ name: String) -> Int { agent[name] as? Int ?? 0 }
     /// Of the camera beside the screen.
-    var camera: (state: String, text: String) {
-      let camera = json["camera"] as? [String: Any] ?? [:]
-      return (camera["state"] as? String ?? "", camera["text"] as? String ?? "")
+    var camera: (state: String, text: String) { word(of: "camera") }
+    /// Empty before the agent has spoken of it.
+    var screen: (state: String, text: String) { word(of: "screen") }
+    private func word(of source: String) -> (state: String, text: String) {
+      let word = json[source] as? [String: Any] ?? [:]
+      return (word["state"] as? String ?? "", word["text"] as? String ?? "")
     }
     /// The state of each sound that the agent has spoken of.
     var sounds: [String: String] {

@@ -78,14 +78,16 @@ final class Browser {
     return answer?["value"]
   }
 
-  /// Waits in the page until `condition` holds, looked at with each of its pictures; milliseconds.
+  /// Waits in the page until `condition` holds, looked at with each of its pictures; milliseconds. One that fails
+  /// does not hold yet: the page may still be read.
   @discardableResult
   func wait(until condition: String) throws -> Double {
     try evaluate(
       """
       (async () => {
         const begin = performance.now();
-        while (!(\(condition))) await new Promise((go) => setTimeout(go, 5));
+        const holds = () => { try { return \(condition); } catch { return false; } };
+        while (!holds()) await new Promise((go) => setTimeout(go, 5));
         return performance.now() - begin;
       })()
       """) as? Double ?? .infinity

@@ -1,4 +1,5 @@
 import CaptureSupport
+import Foundation
 import Glibc
 import TestSupport
 import Testing
@@ -72,6 +73,102 @@ extension EndToEnd {
               "no camera is called nobody: there is porthole_camera") == true
           })
         #expect(mistaken.status?.lastDeath.contains("(exit 69)") == true)
+      }
+    }
+
+    // At quality 97 a flat patch loses nothing that counts: the step of its mean is an eighth of a sample's.
+    @Test
+    func `a camera that has 1080p as JPEGs alone is seen in its colours, within the memory limit`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let desk = try ScriptedDesk(in: directory)
+        let camera = try desk.camera(
+          "bars", format: "RGB", size: (1920, 1080),
+          coder: [
+            "videoconvert", "!", "video/x-raw,format=I420,colorimetry=1:4:0:1", "!", "jpegenc",
+            "quality=97", "!",
+          ])
+        let broadcast = try Broadcast(
+          in: directory, scripted: desk,
+          agent: ["--source", "camera:bars", "--size", "1920x1080"])
+        try broadcast.waitUntilLive()
+        let picture = try RGBPicture(of: broadcast.liveTS, in: directory)
+        #expect(picture.width == 1920 && picture.height == 1080)
+        let bars: [UInt32] = [
+          0xbfbfbf, 0xbfbf00, 0x00bfbf, 0x00bf00, 0xbf00bf, 0xbf0000, 0x0000bf,
+        ]
+        for (index, color) in bars.enumerated() {
+          for y in [20, 540, 1060] {
+            let distance = picture.distance(x: 137 + index * 274, y: y, from: color)
+            #expect(distance <= 3, "bar \(index), \(y)")
+          }
+        }
+        func waitForPictures(_ count: Int) throws {
+          try waitUntil(
+            "\(count) pictures",
+            isTrue: { (broadcast.status?.agentFigure("frames_encoded") ?? 0) >= count })
+        }
+        // The figures come once a second.
+        try waitForPictures(10)
+        let before = try #require(broadcast.status)
+        try waitForPictures(before.agentFigure("frames_encoded") + 20)
+        let status = try #require(broadcast.status)
+        print("1080p of JPEGs: \(status.agentFigure("vm_peak_kb")) kB at most")
+        #expect(status.agentFigure("vm_peak_kb") < 45_056)
+        #expect(status.agentFigure("vm_size_kb") <= before.agentFigure("vm_size_kb"))
+        #expect(
+          status.agentFigure("encoder_allocations") == before.agentFigure("encoder_allocations"))
+        #expect(status.agentFigure("frames_invalid") == 0)
+        camera.end()
+      }
+    }
+
+    @Test func `damaged JPEGs cost themselves alone, and a camera with no other has its own words`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let desk = try ScriptedDesk(in: directory)
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+          .deletingLastPathComponent().appending(path: "Fixtures/jpeg")
+        func jpeg(_ name: String) throws -> [UInt8] {
+          Array(try Data(contentsOf: file.appending(path: "\(name).jpg")))
+        }
+        let whole = try jpeg("plain")
+        let damaged = [
+          try jpeg("progressive"), Array(whole.prefix(900)), [0xff, 0xd8],
+          [UInt8](repeating: 0, count: 3000), whole.map { $0 ^ 1 },
+        ]
+        let camera = PaintedCamera(
+          "jpegs", in: desk.environment["XDG_RUNTIME_DIR"] ?? "", width: 75, height: 53,
+          jpegs: damaged.flatMap { [$0, whole] })
+        let broadcast = try Broadcast(
+          in: directory, scripted: desk, agent: ["--source", "camera:jpegs"])
+        try broadcast.waitUntilLive()
+        func wait(for figure: String, past count: Int) throws {
+          try waitUntil(
+            "\(count) of \(figure)", within: .seconds(15),
+            isTrue: { (broadcast.status?.agentFigure(figure) ?? 0) > count })
+        }
+        try wait(for: "frames_invalid", past: 10)
+        try wait(for: "frames_encoded", past: 10)
+        let before = try #require(broadcast.status)
+        try wait(for: "frames_invalid", past: before.agentFigure("frames_invalid") + 15)
+        let after = try #require(broadcast.status)
+        #expect(after.agentPID == before.agentPID)
+        #expect(after.agentFigure("vm_size_kb") <= before.agentFigure("vm_size_kb"))
+        camera.give(damaged)
+        try waitUntil(
+          "the end", within: .seconds(15),
+          isTrue: {
+            broadcast.status?.lastDeath.contains("the camera gives no pictures that can be decoded")
+              == true
+          })
+        camera.give([whole])
+        try waitUntil(
+          "a picture again", within: .seconds(15),
+          isTrue: { broadcast.status?.state == "live" && broadcast.agentPID != before.agentPID })
+        camera.end()
       }
     }
 

@@ -161,19 +161,13 @@ extension EndToEnd {
     private func withScreen(
       agent: [String] = [], _ body: (DrawnScreen, Broadcast, TestDirectory) throws -> Void
     ) throws {
-      try withTestDirectory { directory in
-        let daemon = try PipeWireDaemon(in: directory)
-        var offer = ScreenProducer.Offer()
-        offer.cursorByteCount = ToldCursor.byteCount(side: 384)
-        let screen = try DrawnScreen(on: daemon, width: 1280, height: 720, offer: offer)
-        defer { screen.end() }
-        let broadcast = try Broadcast(
-          in: directory, agent: ["--source", "node:drawn", "--cursor", "drawn"] + agent,
-          driver: daemon.environment)
-        try broadcast.waitUntilLive()
+      var offer = ScreenProducer.Offer()
+      offer.cursorByteCount = ToldCursor.byteCount(side: 384)
+      try withDrawnScreen(
+        size: (1280, 720), agent: ["--cursor", "drawn"] + agent, offer: offer
+      ) { screen, broadcast, directory in
         screen.change { $0.rate = 0 }
         try body(screen, broadcast, directory)
-        broadcast.end()
       }
     }
   }

@@ -11,12 +11,21 @@ final class PacketLog: Sendable {
     let arrival: Int64
     let pts: Int64
     let isKeyframe: Bool
+    /// The picture before it, sent again.
+    let isUnchanged: Bool
     let byteCount: Int
   }
   struct Description: Sendable {
     let arrival: Int64
     let width: Int
     let height: Int
+  }
+
+  /// How the screen stands, as the agent says.
+  struct Word: Sendable {
+    let arrival: Int64
+    let state: SoundState
+    let text: String
   }
 
   /// Of the broadcast, with its reason.
@@ -29,6 +38,7 @@ final class PacketLog: Sendable {
     var packets: [Packet] = []
     var descriptions: [Description] = []
     var states: [State] = []
+    var words: [Word] = []
     var byteCount = 0
     var end: String?
   }
@@ -53,6 +63,7 @@ final class PacketLog: Sendable {
   var states: [State] { state.withLock { $0.states } }
   /// Of all that came, heartbeats included.
   var byteCount: Int { state.withLock { $0.byteCount } }
+  var words: [Word] { state.withLock { $0.words } }
   /// Why nothing more comes; nil while the connection stands.
   var end: String? { state.withLock { $0.end } }
 
@@ -86,7 +97,7 @@ final class PacketLog: Sendable {
     case .packet where raw.header.stream == 1:
       let packet = Packet(
         arrival: now, pts: raw.header.pts, isKeyframe: raw.header.flags.contains(.keyframe),
-        byteCount: raw.payload.count)
+        isUnchanged: raw.header.flags.contains(.unchanged), byteCount: raw.payload.count)
       state.withLock { $0.packets.append(packet) }
     case .streamDescription:
       guard case .streamDescription(1, let description)? = try? Message(raw) else { return }
@@ -98,6 +109,9 @@ final class PacketLog: Sendable {
     case .sessionState:
       guard case .sessionState(let told, _, _, let text)? = try? Message(raw) else { return }
       state.withLock { $0.states.append(State(state: told, text: text)) }
+    case .soundState:
+      guard case .soundState(.screen, let state, let text)? = try? Message(raw) else { return }
+      self.state.withLock { $0.words.append(Word(arrival: now, state: state, text: text)) }
     default: break
     }
   }

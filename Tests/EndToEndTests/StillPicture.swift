@@ -6,6 +6,10 @@ struct StillPicture {
   let height: Int
   let pixels: [UInt8]
 
+  init(width: Int, height: Int, pixels: [UInt8]) {
+    (self.width, self.height, self.pixels) = (width, height, pixels)
+  }
+
   struct Colour {
     let red, green, blue: Int
     /// The largest difference of a part.
@@ -56,5 +60,13 @@ struct StillPicture {
     }
     let means = sums.map { ($0 + side * side / 2) / (side * side) }
     return Colour(red: means[0], green: means[1], blue: means[2])
+  }
+}
+
+extension StillPicture.Colour {
+  /// Of 0xRRGGBB.
+  init(_ pixel: UInt32) {
+    self.init(
+      red: Int(pixel >> 16), green: Int(pixel >> 8 & 0xff), blue: Int(pixel & 0xff))
   }
 }

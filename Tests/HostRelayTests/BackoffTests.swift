@@ -78,7 +78,7 @@ import Testing
     arguments: [
       (ChildEnd(code: 0, signal: 0), "finished", true),
       (ChildEnd(code: 64, signal: 0), "wrong usage (exit 64)", true),
-      (ChildEnd(code: 69, signal: 0), "a needed service is missing (exit 69)", false),
+      (ChildEnd(code: 69, signal: 0), "something it needs is missing (exit 69)", false),
       (ChildEnd(code: 77, signal: 0), "not allowed (exit 77)", true),
       (ChildEnd(code: 86, signal: 0), "ended by its memory limit (exit 86)", false),
       (ChildEnd(code: 0, signal: 9), "killed by SIGKILL", false),

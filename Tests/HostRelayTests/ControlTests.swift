@@ -233,21 +233,6 @@ import Wire
 
 /// Pauses by the signals of the relay, and those that an agent begins by itself.
 @Suite struct PauseControlTests {
-  private func withLiveLink(
-    _ body: (RelayRun, ScriptedAgent, ScriptedPeer, ScriptedPeer) throws -> Void
-  ) throws {
-    try withTestDirectory { directory in
-      let agent = try ScriptedAgent(token: RelayRun.token(in: directory))
-      let relay = try RelayRun(["--agent", "\(agent.address)"], in: directory)
-      defer { relay.process.end() }
-      let consumer = try ScriptedPeer.consumer(of: relay.consumers)
-      let link = try agent.begin()
-      try link.sendPacket([0, 0, 0, 1, 0x65], pts: MonotonicClock.now(), isKeyframe: true)
-      try consumer.receiveState(.live)
-      try body(relay, agent, link, consumer)
-    }
-  }
-
   private func pause(on link: ScriptedPeer) throws -> PauseReasons {
     try link.receive("pause") { raw in
       guard case .pause(let reasons) = try? Message(raw) else { return nil }

@@ -6,25 +6,6 @@ import Wire
 
 /// Who ends a broadcast, and what viewers read of it.
 @Suite struct FinishTests {
-  private func withLiveLink(
-    _ body: (RelayRun, ScriptedAgent, ScriptedPeer, ScriptedPeer) throws -> Void
-  ) throws {
-    try withTestDirectory { directory in
-      let agent = try ScriptedAgent(token: RelayRun.token(in: directory))
-      let relay = try RelayRun(["--agent", "\(agent.address)"], in: directory)
-      defer { relay.process.end() }
-      let consumer = try ScriptedPeer.consumer(of: relay.consumers)
-      let link = try agent.begin()
-      try live(link, consumer)
-      try body(relay, agent, link, consumer)
-    }
-  }
-
-  private func live(_ link: ScriptedPeer, _ consumer: ScriptedPeer) throws {
-    try link.sendPacket([0, 0, 0, 1, 0x65], pts: MonotonicClock.now(), isKeyframe: true)
-    try consumer.receiveState(.live)
-  }
-
   /// A `finished` with a text of so many bytes.
   private func end(ofBytes count: Int) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: MessageHeader.byteCount)
@@ -60,7 +41,7 @@ import Wire
         }
         shutdown(link.socket.raw, Int32(SHUT_RDWR))
         link = try agent.begin(instance: UInt64(round) + 2)
-        try live(link, consumer)
+        try makeLive(link, consumer)
       }
     }
   }
@@ -77,14 +58,14 @@ import Wire
           try? Message(raw) == .finished(.finished, text) ? () : nil
         }
         link = try agent.begin(instance: UInt64(round) + 2)
-        try live(link, consumer)
+        try makeLive(link, consumer)
       }
       for (round, count) in [WireLimits.text + 1, 65_535].enumerated() {
         try link.send(end(ofBytes: count))
         #expect(try consumer.receiveState(.interrupted).contains("invalid text"))
         #expect(try link.isCut(within: .seconds(5)))
         link = try agent.begin(instance: UInt64(round) + 4)
-        try live(link, consumer)
+        try makeLive(link, consumer)
       }
       #expect(relay.process.exitCode == nil)
     }

@@ -94,7 +94,7 @@ import Wire
   @Test("why an agent is gone is not said of the next one")
   func staleCause() {
     var session = Session(id: 7, hold: nil)
-    session.explain("a needed service is missing")
+    session.explain("something it needs is missing")
     session.agentGreeted(session: 0, epoch: 0)
     #expect(session.state == .starting && session.text.isEmpty)
     session.keyframeArrived()

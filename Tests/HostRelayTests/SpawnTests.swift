@@ -31,7 +31,7 @@ import Wire
     "an agent that dies otherwise is named in the status and started again",
     arguments: [
       ("exit 86", "ended by its memory limit (exit 86)"), ("kill -9 $$", "killed by SIGKILL"),
-      ("exit 69", "a needed service is missing (exit 69)"),
+      ("exit 69", "something it needs is missing (exit 69)"),
     ])
   func otherEnds(command: String, words: String) throws {
     try withTestDirectory { directory in
@@ -150,7 +150,7 @@ import Wire
       shutdown(link.socket.raw, Int32(SHUT_RDWR))
       try waitUntil("the whole text") {
         try status(relay).contains(
-          "\"last_death\":\"agent 1000001: a needed service is missing (exit 69): \(text)\"")
+          "\"last_death\":\"agent 1000001: something it needs is missing (exit 69): \(text)\"")
       }
     }
   }

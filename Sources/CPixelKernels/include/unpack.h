@@ -18,6 +18,12 @@ void porthole_add_chroma_pairs(
 void porthole_add_chroma(
   const uint8_t *chroma, int is_odd, int byte, size_t width, uint32_t *pixels);
 
+// Byte 1 or 2 of each pixel from a plane of its own, a sample for each.
+void porthole_add_whole_chroma(const uint8_t *chroma, int byte, size_t width, uint32_t *pixels);
+
+// Y, and no colour: Cb and Cr are 128.
+void porthole_pixels_from_grey(const uint8_t *luma, size_t width, uint32_t *pixels);
+
 // From Y, Cb, Y, Cr for each two pixels.
 void porthole_pixels_from_yuy2(const uint8_t *samples, int is_odd, size_t width, uint32_t *pixels);
 

@@ -4,7 +4,7 @@ import PipeWire
 ///
 /// A size that was asked for goes first, else a rate that is reached. Of sizes the wanted one, else the
 /// smallest that covers it, else the largest. Of rates the wanted one, else the next faster, else the
-/// fastest. Of formats those that need the least work.
+/// fastest. Of formats those that need the least work: JPEGs last.
 struct CameraChoice: Comparable {
   // From the best: half the bytes of what comes behind, and nothing to convert but range.
   private static let formats: [PixelFormat] = [.nv12, .i420, .yuy2]
@@ -31,7 +31,8 @@ struct CameraChoice: Comparable {
     let names = modes.map { mode in
       let picture =
         switch mode.picture {
-        case .raw(let format): "\(format)"
+        case .read(.mjpeg): "MJPEG"
+        case .read(let format): "\(format)"
         case .other(let name): name
         }
       let sizes =
@@ -47,7 +48,7 @@ struct CameraChoice: Comparable {
   }
 
   private static func choices(in mode: CameraMode, for wish: CameraWish) -> [CameraChoice] {
-    guard case .raw(let pixel) = mode.picture else { return [] }
+    guard case .read(let pixel) = mode.picture else { return [] }
     let sizes =
       switch mode.sizes {
       case .these(let sizes): sizes
@@ -73,7 +74,9 @@ struct CameraChoice: Comparable {
     let covers = format.size.width >= wish.size.width && format.size.height >= wish.size.height
     let size = format.size == wish.size ? [0, 0] : covers ? [1, area] : [2, -area]
     let rate = Self.rank(of: format.rate, for: wish.framesPerSecond)
-    let kind = Self.formats.firstIndex(of: format.pixel) ?? Self.formats.count
+    let kind =
+      Self.formats.firstIndex(of: format.pixel)
+      ?? (format.pixel == .mjpeg ? Self.formats.count + 1 : Self.formats.count)
     let reaches = rate[0] == 2 ? 1 : 0
     ranks = (wish.isSizeAsked ? [0] : [reaches]) + size + rate + [kind]
   }

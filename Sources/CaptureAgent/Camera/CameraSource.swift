@@ -17,6 +17,7 @@ final class CameraSource: ScreenSource {
   private var stream: PipeWireSource?
   private var watch: TimerSource?
   private var pictureCount = 0
+  private var decoding = (decoded: 0, refused: 0)
 
   init(
     loop: Loop, slot: FrameSlot, wish: CameraWish, onEvent: @escaping (SourceEvent) -> Void
@@ -72,7 +73,7 @@ final class CameraSource: ScreenSource {
   private func deliver(_ event: SourceEvent) {
     switch event {
     case .format: watchPictures()
-    case .placed, .suspended: break
+    case .placed, .suspended, .broken: break
     case .ended: stop()
     }
     onEvent(event)
@@ -80,14 +81,23 @@ final class CameraSource: ScreenSource {
 
   private func watchPictures() {
     guard watch == nil else { return }
-    watch = try? loop.addTimer { [unowned self] in
-      let count = counts.taken + counts.replaced + counts.rejected
-      defer { pictureCount = count }
-      guard count == pictureCount else { return }
-      mailbox?.post(
-        .ended(
-          SourceEnd(code: .unavailable, text: "the camera gives no pictures", word: .sourceEnded)))
-    }
+    watch = try? loop.addTimer { [unowned self] in lookAtPictures() }
     watch?.arm(after: Self.silence, every: Self.silence)
+  }
+
+  private func lookAtPictures() {
+    let count = counts.taken + counts.replaced + counts.rejected
+    let now = slot.decoding
+    let before = (pictureCount, decoding)
+    (pictureCount, decoding) = (count, now)
+    if count == before.0 {
+      end("the camera gives no pictures")
+    } else if now.decoded == before.1.decoded, now.refused > before.1.refused {
+      end("the camera gives no pictures that can be decoded")
+    }
+  }
+
+  private func end(_ text: String) {
+    mailbox?.post(.ended(SourceEnd(code: .unavailable, text: text, word: .sourceEnded)))
   }
 }

@@ -9,8 +9,8 @@ final class SideCamera {
   /// What the pipeline does for it.
   struct Outlet {
     let send: (Message) -> Void
-    /// Why a camera of this size does not fit the memory plan; nil when it does.
-    let refusal: (_ width: Int, _ height: Int) -> String?
+    /// Why a camera of this kind does not fit the memory plan; nil when it does.
+    let refusal: (SourceFormat) -> String?
     /// It takes its memory from now on, or has given it back.
     let changed: () -> Void
   }
@@ -24,6 +24,8 @@ final class SideCamera {
   private let outlet: Outlet
   private var state = SoundState.off
   private var text = ""
+  /// It is on, and gives no whole pictures.
+  private var isBroken = false
   /// When it is tried again; nil: it is not.
   private var retry: Int64?
   private var hasBegun = false
@@ -40,13 +42,14 @@ final class SideCamera {
   }
 
   /// Of its pictures; nil while it takes no memory.
-  var size: (width: Int, height: Int)? { state == .on ? track.size : nil }
+  var format: SourceFormat? { state == .on ? track.format : nil }
 
   /// The screen's size is known.
   func begin() {
     guard !hasBegun else { return }
     hasBegun = true
-    if let refusal = outlet.refusal(wish.size.width, wish.size.height) { return lose(refusal) }
+    let wanted = SourceFormat(width: wish.size.width, height: wish.size.height)
+    if let refusal = outlet.refusal(wanted) { return lose(refusal) }
     start()
   }
 
@@ -59,17 +62,24 @@ final class SideCamera {
   }
 
   /// Tells a relay that has just come how it stands.
-  func announce() { if hasBegun { outlet.send(.soundState(.camera, state, text)) } }
+  func announce() {
+    guard hasBegun else { return }
+    let (state, text) = isBroken ? (.lost, "the camera gives no whole pictures") : (state, text)
+    outlet.send(.soundState(.camera, state, text))
+  }
 
   func take(_ event: SourceEvent) {
     switch event {
-    case .format(let width, let height):
-      if let refusal = outlet.refusal(width, height) {
+    case .format(let format):
+      if let refusal = outlet.refusal(format) {
         track.stopSource()
         return lose(refusal)
       }
-      become(.on, "")
+      if state == .on { outlet.changed() } else { become(.on, "") }
     case .placed, .suspended: break  // One that stops has ended.
+    case .broken(let isBroken):
+      self.isBroken = isBroken
+      announce()
     case .ended(let end):
       lose(end.text)
       // Who said no is not asked again.
@@ -96,8 +106,9 @@ final class SideCamera {
     guard (state, text) != (self.state, self.text) else { return }
     self.state = state
     self.text = text
+    isBroken = false
     Log.note("camera \(state.word)\(text.isEmpty ? "" : ": \(text)")")
     outlet.changed()
-    outlet.send(.soundState(.camera, state, text))
+    announce()
   }
 }

@@ -18,19 +18,28 @@ struct Frame: ~Copyable, Sendable {
   /// nil when only the processor can read it.
   let dmaBuf: DMABufPicture?
   /// The part of the buffer's picture that it shows.
-  private let crop: Rectangle
-  private let lease: BufferLease
-  private let planes: PlaneLayouts
+  let crop: Rectangle
+  /// Of the buffer's picture, as was agreed; of pixels it is not asked.
+  let codedSize: FrameSize
+  fileprivate let lease: BufferLease
+  fileprivate let planes: PlaneLayouts
 
   /// `planes` are those of the whole picture, of which `crop` is shown; nil when the shown rows do not lie
   /// in the buffer, which then goes back at once. Frames that only a device reads are not looked at so.
+  /// `codedSize` is that of a JPEG, which is no pixels yet.
   init?(
     lease: consuming BufferLease, format: PixelFormat, planes: PlaneLayouts, crop: Rectangle,
-    colour: FrameColour = .standard, pts: Int64, orientation: Orientation = .upright,
+    codedSize: FrameSize = FrameSize(0, 0), colour: FrameColour = .standard, pts: Int64,
+    orientation: Orientation = .upright,
     damage: Rectangle? = nil, dmaBuf: DMABufPicture? = nil
   ) {
     guard crop.width > 0, crop.height > 0, crop.x >= 0, crop.y >= 0 else { return nil }
-    for index in 0..<format.planeCount {
+    if format == .mjpeg {
+      guard planes[0].offset >= 0,
+        planes[0].offset + planes[0].stride <= lease.byteCount(ofBlock: 0)
+      else { return nil }
+    }
+    for index in 0..<(format == .mjpeg ? 0 : format.planeCount) {
       let layout = planes[index]
       let bytes = format.plane(index).range(
         of: crop.y..<crop.y + crop.height, from: crop.x, count: crop.width, in: layout)
@@ -43,6 +52,7 @@ struct Frame: ~Copyable, Sendable {
     self.format = format
     self.planes = planes
     self.crop = crop
+    self.codedSize = codedSize
     self.colour = colour
     self.pts = pts
     self.orientation = orientation
@@ -63,6 +73,9 @@ struct Frame: ~Copyable, Sendable {
       crop: Rectangle(x: 0, y: 0, width: width, height: height), pts: pts,
       orientation: orientation, damage: damage, dmaBuf: dmaBuf)
   }
+
+  /// Of a JPEG, in bytes.
+  var codedByteCount: Int { planes[0].stride }
 
   var width: Int { crop.width }
   var height: Int { crop.height }
@@ -95,6 +108,22 @@ struct Frame: ~Copyable, Sendable {
       of: crop.y + rows.lowerBound..<crop.y + rows.upperBound, from: crop.x, count: crop.width,
       in: layout)
     try unsafe lease.withBytes(bytes, ofBlock: layout.block, body)
+  }
+}
+
+extension Frame {
+  /// Copies a JPEG's bytes from byte `first` on, once, since its source may change them at any time; answers how
+  /// many these are, 0 behind its end and where it cannot be read.
+  borrowing func copyCoded(from first: Int, into bytes: UnsafeMutableRawBufferPointer) -> Int {
+    let count = min(bytes.count, codedByteCount - first)
+    guard count > 0 else { return 0 }
+    let start = planes[0].offset + first
+    do throws(SharedBufferError) {
+      try unsafe lease.withBytes(start..<start + count) { unsafe bytes.copyMemory(from: $0) }
+      return count
+    } catch {
+      return 0
+    }
   }
 }
 

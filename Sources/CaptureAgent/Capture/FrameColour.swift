@@ -10,6 +10,9 @@ struct FrameColour: Equatable, Sendable {
   /// What an encoder's own pictures are by default, and frames of RGB have no use for.
   static let standard = FrameColour(matrix: .bt709, isFullRange: false)
 
+  /// Of JPEGs: BT.601 of full range at any size (JFIF 1.02, "Color Space"; USB Video Class 1.5, 3.9.2.6).
+  static let jpeg = FrameColour(matrix: .bt601, isFullRange: true)
+
   // Above it are pictures of high definition, as GStreamer, ffmpeg's filters and players have it.
   private static let standardDefinitionHeight = 576
 

@@ -18,9 +18,21 @@ final class FrameSlot: @unchecked Sendable {
   private var cursor: Cursor?
   private var isCursorNew = false
   private let replaced = Atomic(0)
+  private let decoded = Atomic(0)
+  private let refused = Atomic(0)
 
   /// Frames that nobody took before a newer one came.
   var replacedCount: Int { replaced.load(ordering: .relaxed) }
+
+  /// What became of frames that were taken as JPEGs: samples, or nothing.
+  var decoding: (decoded: Int, refused: Int) {
+    (decoded.load(ordering: .relaxed), refused.load(ordering: .relaxed))
+  }
+
+  /// The taker has decoded one, or could not.
+  func count(decoded isDecoded: Bool) {
+    if isDecoded { decoded.add(1, ordering: .relaxed) } else { refused.add(1, ordering: .relaxed) }
+  }
 
   init() {
     var attributes = pthread_condattr_t()

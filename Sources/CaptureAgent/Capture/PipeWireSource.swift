@@ -29,8 +29,6 @@ final class PipeWireSource: ScreenSource {
     }
   }
 
-  // A producer's clock is not believed beyond this much, in nanoseconds.
-  private static let oldestPTS: Int64 = 5_000_000_000
   // A session manager shows a portal's client its cameras one by one, within so long.
   private static let showingPatience = Duration.seconds(2)
 
@@ -44,6 +42,7 @@ final class PipeWireSource: ScreenSource {
   private let onEvent: (SourceEvent) -> Void
   private var remote: OwnedFD?
   private var mailbox: EventMailbox?
+  private var brokenSpell: BrokenSpell?
   private var connection: Connection?
   private var stream: Stream?
   private var node: Connection.Node?
@@ -51,7 +50,9 @@ final class PipeWireSource: ScreenSource {
   private var showing: TimerSource?
   private let isRemote: Bool
   private var format: VideoFormat?
-  private var lastPTS: Int64 = 0
+  /// What was said of it last.
+  private var told = SourceFormat(width: 0, height: 0)
+  private var clock = FrameClock()
   private var transform: UInt32 = 0
   /// How many turns were said since when.
   private var turnsSaid = (count: 0, since: Int64.min)
@@ -83,13 +84,14 @@ final class PipeWireSource: ScreenSource {
   var counts: FrameCounts {
     FrameCounts(
       taken: settled.taken, replaced: settled.replaced + (stream?.replacedCount ?? 0),
-      rejected: settled.rejected + (stream?.rejectedCount ?? 0),
+      rejected: settled.rejected + (stream?.rejectedCount ?? 0), mistimed: clock.mistimedCount,
       callbacks: settled.callbacks.merged(with: stream?.callbacks ?? CallbackTimes()))
   }
 
   func start() {
     do {
       mailbox = try EventMailbox(loop: loop) { [weak self] in self?.deliver($0) }
+      brokenSpell = try BrokenSpell(loop: loop) { [unowned self] in mailbox?.post(.broken($0)) }
       let connection = try Connection(loop: loop, fd: remote.take())
       connection.onNodeRemoved = { [unowned self] removed in
         if removed.id == node?.id {
@@ -108,6 +110,7 @@ final class PipeWireSource: ScreenSource {
   func stop() {
     mailbox?.close()
     mailbox = nil
+    brokenSpell = nil
     settled = counts
     showing = nil
     formats = nil
@@ -224,10 +227,20 @@ extension PipeWireSource: StreamObserver {
     guard (format.width, format.height) != before.map({ ($0.width, $0.height) }) ?? (0, 0) else {
       return
     }
-    mailbox?.post(.format(width: format.width, height: format.height))
+    tellFormat()
+  }
+
+  private func tellFormat() {
+    guard let format else { return }
+    told = SourceFormat(
+      width: format.width, height: format.height, isCoded: format.pixel == .mjpeg,
+      mappedByteCount: stream?.mappedByteCount ?? 0)
+    mailbox?.post(.format(told))
   }
 
   func streamTook(_ lease: consuming BufferLease, _ layout: PictureLayout) {
+    // Buffers come behind the format.
+    if stream?.mappedByteCount != told.mappedByteCount { tellFormat() }
     if layout.transform != transform {
       transform = layout.transform
       sayTurn()
@@ -241,14 +254,17 @@ extension PipeWireSource: StreamObserver {
     guard
       let frame = Frame(
         lease: lease, format: format.pixel, planes: layout.planes, crop: layout.crop,
+        codedSize: FrameSize(format.width, format.height),
         colour: FrameColour(of: format, isVideoDevice: node?.isDevice == true),
-        pts: pts(of: layout), orientation: Orientation(undoing: layout.transform),
+        pts: clock.time(said: layout.pts, now: MonotonicClock.now()),
+        orientation: Orientation(undoing: layout.transform),
         damage: layout.damage, dmaBuf: dmaBuf)
     else {
       settled.rejected += 1
-      return
+      return streamRefused()
     }
     settled.taken += 1
+    brokenSpell?.sawWhole()
     slot.put(frame)
     if saysWhetherCursor, let stream {
       saysWhetherCursor = false
@@ -259,6 +275,8 @@ extension PipeWireSource: StreamObserver {
   }
 
   func streamSuspended(_ isSuspended: Bool) { mailbox?.post(.suspended(isSuspended)) }
+
+  func streamRefused() { brokenSpell?.sawBroken() }
 
   func streamMoved(_ cursor: Cursor?, isAlone: Bool) { slot.put(cursor, isAlone: isAlone) }
 
@@ -302,13 +320,5 @@ extension PipeWireSource: StreamObserver {
       end(
         .memoryLimit, "no room to map the source's buffers, two of \(byteCount >> 10) kB at least")
     }
-  }
-
-  /// The producer's time where it can be right, and never one that was given before.
-  private func pts(of layout: PictureLayout) -> Int64 {
-    let now = MonotonicClock.now()
-    let claimed = layout.pts.flatMap { $0 <= now && now - $0 < Self.oldestPTS ? $0 : nil } ?? now
-    lastPTS = max(claimed, lastPTS + 1)
-    return lastPTS
   }
 }

@@ -36,18 +36,33 @@ struct FrameCounts: Equatable, Sendable {
   var replaced = 0
   /// No pictures at all, or none for want of a buffer.
   var rejected = 0
+  /// With a time that could not be right, and ours in its place.
+  var mistimed = 0
   /// Of PipeWire's calls.
   var callbacks = CallbackTimes()
 }
 
+/// What a source's frames are, as far as memory depends on it.
+struct SourceFormat: Equatable, Sendable {
+  var width: Int
+  var height: Int
+  /// Whether they are JPEGs.
+  var isCoded = false
+  /// What is mapped of the source's buffers however little is read of them.
+  var mappedByteCount = 0
+}
+
 /// What a source tells, on the loop's thread.
 enum SourceEvent: Sendable {
-  /// The size of the frames that follow; a crop may make single ones smaller.
-  case format(width: Int, height: Int)
+  /// What frames follow; a crop may make single ones smaller. The same size comes again where more is known of
+  /// the memory.
+  case format(SourceFormat)
   /// Those that follow are of the monitor that is there on the desktop.
   case placed(MonitorLayout.Place)
   /// The producer has stopped for a while, as one whose monitor is off, or goes on.
   case suspended(Bool)
+  /// Whether nothing but broken pictures comes, and has for a while.
+  case broken(Bool)
   /// No frame follows.
   case ended(SourceEnd)
 }

@@ -49,7 +49,7 @@ final class TestPatternSource: ScreenSource {
       let ticks = try loop.addTimer { [weak self] in self?.tick() }
       ticks.arm(after: .zero, every: interval)
       timer = ticks
-      onEvent(.format(width: pattern.width, height: pattern.height))
+      onEvent(.format(SourceFormat(width: pattern.width, height: pattern.height)))
     } catch {
       stop()
       onEvent(.ended(SourceEnd(code: .bug, text: "test pattern: \(error)")))

@@ -32,6 +32,9 @@ final class EncodeThread: @unchecked Sendable {
   private let onImportFailure: @Sendable (DMABufChoice?) -> Void
 
   private var encoder: VAAPIEncoder?
+  /// Made for the first frame that is a JPEG.
+  private var decoder: JPEGDecoder?
+  private var decodeReport = RepeatedError("the camera gave no picture")
   private var shape = FrameShape(width: 0, height: 0)
   private let frameInterval: Int64
   private var pace: FramePace
@@ -149,6 +152,7 @@ final class EncodeThread: @unchecked Sendable {
   /// Brings the frame into the encoder, which is made or changed where the shape is another one.
   private func load(_ frame: consuming Frame, isHalved: Bool) throws(Failure) -> Bool {
     do throws(EncoderError) {
+      guard let frame = try decoded(frame) else { return false }
       let isSame = frame.shape == shape && isHalved == self.isHalved
       shape = frame.shape
       self.isHalved = isHalved
@@ -168,6 +172,23 @@ final class EncodeThread: @unchecked Sendable {
     } catch {
       try fail(error)
       return false
+    }
+  }
+
+  /// The frame as samples; nil for a JPEG that is damaged, which the next one makes good.
+  private func decoded(_ frame: consuming Frame) throws(EncoderError) -> Frame? {
+    guard frame.format == .mjpeg else { return frame }
+    let decoder = if let kept = self.decoder { kept } else { try JPEGDecoder() }
+    self.decoder = decoder
+    do throws(EncoderError) {
+      let made = try decoder.decode(frame)
+      frames.count(decoded: true)
+      return made
+    } catch {
+      guard case .frame(let cause) = error else { throw error }
+      frames.count(decoded: false)
+      if let line = decodeReport.record(cause) { Log.note(line) }
+      return nil
     }
   }
 

@@ -14,10 +14,14 @@ struct EncoderConfiguration: Equatable, Sendable {
   var profile: Profile?
   var colour = Colour.bt709
   var display = DisplayChoice.auto
-  /// Whether a camera's pictures take memory beside it.
-  var isBesideCamera = false
+  /// Whether other pictures take memory beside it: the screen's and a camera's.
+  var isBesideOthers = false
   /// Whether frames may come in formats that are unpacked before they are converted.
   var takesAnyFormat = false
+  /// Whether frames come as JPEGs.
+  var takesJPEGs = false
+  /// What is mapped of their source's buffers however little is read of them.
+  var mappedByteCount = 0
   /// Whether a pointer is drawn over the pictures.
   var drawsCursor = false
   /// The folder of the software driver's module: the executable's own.
@@ -63,12 +67,13 @@ struct EncoderConfiguration: Equatable, Sendable {
   var surfaceByteCount: Int { codedWidth * codedHeight * 3 / 2 }
 
   /// An access unit that codes every sample as it is takes the surface and 2 % for headers. Above
-  /// 1080p a quarter of that is room enough for what is readable, and beside a camera half of a 1080p
-  /// picture's; for what does not fit, room is made then, or it is coded again, coarser. No larger one than a message can carry is of use.
+  /// 1080p a quarter of that is room enough for what is readable, and of screen and camera half of it up to
+  /// 1080p; for what does not fit, room is made then, or it is coded again, coarser. No larger one than a
+  /// message can carry is of use.
   var codedBufferByteCount: Int {
     let whole = surfaceByteCount + surfaceByteCount / 50 + 4096
-    let most = isBesideCamera ? Self.largestWholeByteCount / 2 : Self.largestWholeByteCount
-    let needed = min(whole, max(most, whole / 4))
+    let share = isBesideOthers ? 2 : 1
+    let needed = min(whole / share, max(Self.largestWholeByteCount / share, whole / 4))
     return min((needed + 4095) / 4096 * 4096, WireLimits.payload)
   }
 
@@ -77,13 +82,15 @@ struct EncoderConfiguration: Equatable, Sendable {
 }
 
 extension EncoderConfiguration {
-  /// What the options ask for, of frames of this size.
-  init(_ options: Options, size: (width: Int, height: Int)) {
+  /// What the options ask for, of these frames.
+  init(_ options: Options, source: SourceFormat) {
     self.init(
-      width: size.width, height: size.height, framesPerSecond: options.framesPerSecond,
+      width: source.width, height: source.height, framesPerSecond: options.framesPerSecond,
       bitsPerSecond: options.bitsPerSecond, profile: options.profile, colour: options.colour,
       display: options.display, driverFolder: Executable.folder, wish: options.wish)
-    isBesideCamera = options.camera != nil
+    isBesideOthers = options.camera != nil
+    takesJPEGs = source.isCoded
+    mappedByteCount = source.mappedByteCount
     switch options.source {
     case .node, .portal: drawsCursor = options.cursor == .drawn
     case .camera, .pattern: break
@@ -96,15 +103,18 @@ extension EncoderConfiguration {
 }
 
 extension EncoderConfiguration {
-  /// Of the camera beside the screen, whose pictures are as large as it gives them: `size` is that, or
-  /// what is wanted.
-  init(cameraBeside options: Options, size: (width: Int, height: Int)? = nil) {
+  /// Of the camera beside the screen, whose pictures are as large as it gives them: `source` is that, or
+  /// nil for what is wanted.
+  init(cameraBeside options: Options, source: SourceFormat? = nil) {
     let wanted = CameraWish.besideSize
     self.init(
-      width: size?.width ?? wanted.width, height: size?.height ?? wanted.height,
+      width: source?.width ?? wanted.width, height: source?.height ?? wanted.height,
       framesPerSecond: options.framesPerSecond, profile: options.profile, colour: options.colour,
       display: options.display, driverFolder: Executable.folder)
+    isBesideOthers = true
     takesAnyFormat = true
+    takesJPEGs = source?.isCoded ?? false
+    mappedByteCount = source?.mappedByteCount ?? 0
   }
 }
 

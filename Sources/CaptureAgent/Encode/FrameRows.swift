@@ -66,9 +66,13 @@ private struct RowUnpacker {
   ) {
     let odd: Int32 = isOdd ? 1 : 0
     switch (format, plane) {
-    case (.nv12, 0), (.i420, 0): unsafe porthole_pixels_from_luma(samples, width, pixels)
+    case (.nv12, 0), (.i420, 0), (.y42b, 0), (.y444, 0):
+      unsafe porthole_pixels_from_luma(samples, width, pixels)
     case (.nv12, _): unsafe porthole_add_chroma_pairs(samples, odd, width, pixels)
-    case (.i420, _): unsafe porthole_add_chroma(samples, odd, Int32(plane), width, pixels)
+    case (.i420, _), (.y42b, _):
+      unsafe porthole_add_chroma(samples, odd, Int32(plane), width, pixels)
+    case (.y444, _): unsafe porthole_add_whole_chroma(samples, Int32(plane), width, pixels)
+    case (.gray8, _): unsafe porthole_pixels_from_grey(samples, width, pixels)
     case (.yuy2, _): unsafe porthole_pixels_from_yuy2(samples, odd, width, pixels)
     default:
       let (red, green, blue) = format.bits

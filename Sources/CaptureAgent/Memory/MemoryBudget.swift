@@ -53,7 +53,19 @@ struct MemoryBudget: Equatable, Sendable {
         pools.append(Pool(name: whose + name, count: count, byteCount: bytes, isData: isData))
       }
       let geometry = configuration.geometry
-      add("stripe of a frame", bytes: FrameConverter.stripeByteCount(width: geometry.frame.width))
+      let stripe = FrameConverter.stripeByteCount(width: geometry.frame.width)
+      if configuration.takesJPEGs {
+        // Samples are written by bands, and then read by stripes.
+        let band = JPEGLayout.largestBandByteCount(width: geometry.frame.width)
+        add("stripe of a frame, or band of a JPEG", bytes: max(stripe, band))
+        add("JPEG decoder", bytes: JPEGDecoder.byteCount, isData: true)
+        add("libjpeg", bytes: JPEGDecoder.codeByteCount)
+      } else {
+        add("stripe of a frame", bytes: stripe)
+      }
+      if configuration.mappedByteCount > 0 {
+        add("buffers that are mapped whole", bytes: configuration.mappedByteCount)
+      }
       if configuration.takesAnyFormat {
         add("unpacked rows", bytes: FrameRows.byteCount(width: geometry.frame.width), isData: true)
       }
@@ -108,7 +120,7 @@ struct MemoryBudget: Equatable, Sendable {
   private static let soundKB = 5_000
   private static let cameraKB = 600
   private static let soundCodeKB = 1_300
-  private static let codeKB = 15_350
+  private static let codeKB = 15_230
   private static let ownDataKB = 1_700
 
   /// One line a pool that counts, and the sum: what `--explain-memory` prints.

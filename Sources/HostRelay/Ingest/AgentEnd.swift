@@ -94,7 +94,7 @@ struct AgentEnd: Equatable {
     switch ExitCode(rawValue: code) {
     case .finished: "finished"
     case .usage: "wrong usage (exit 64)"
-    case .unavailable: "a needed service is missing (exit 69)"
+    case .unavailable: "something it needs is missing (exit 69)"
     case .bug: "ended by a bug (exit 70)"
     case .temporary: "its port is in use (exit 75)"
     case .notAllowed: "not allowed (exit 77)"

@@ -10,7 +10,7 @@ final class Broadcast {
   private(set) var setup: Message.Setup?
   private(set) var descriptions: [UInt32: StreamDescription] = [:]
   private(set) var figures: AgentFigures?
-  /// How the sounds stand that the agent has spoken of.
+  /// How the sounds stand, screen and camera too, as far as the agent has spoken of them.
   private(set) var sounds: [StreamDescription.Source: (state: SoundState, text: String)] = [:]
   private(set) var memory = Memory()
   private(set) var counts = Counts()
@@ -87,6 +87,7 @@ final class Broadcast {
     switch message {
     case .started(let setup):
       self.setup = setup
+      sounds[.screen] = nil
       put(message)
     case .streamDescription(let number, let description):
       guard descriptions[number] != nil || descriptions.count < Self.streamLimit else { return }
@@ -112,7 +113,8 @@ final class Broadcast {
       sounds[source] = (state, text)
       if state != .on { outputs.container.stop(source) }
       let reason = text.isEmpty ? "" : ": \(text)"
-      Log.note("\(source.word)\(source == .camera ? "" : " sound") \(state.word)\(reason)")
+      let isSound = source != .camera && source != .screen
+      Log.note("\(source.word)\(isSound ? " sound" : "") \(state.word)\(reason)")
       put(message)
     case .paused(let reasons):
       session.paused(reasons)

@@ -41,7 +41,8 @@ struct StatusDocument {
       ("last_packet_ms", milliseconds(since: broadcast.counts.lastPacket)),
       ("streams", .list(streams)),
       ("sounds", .object(sounds)),
-      ("camera", camera),
+      ("screen", state(of: .screen)),
+      ("camera", state(of: .camera)),
       ("readers", readers),
       ("keyframe_requests", keyframeRequests),
       ("pushes", pushes.json),
@@ -102,19 +103,14 @@ struct StatusDocument {
     }
   }
 
-  private var camera: JSONText {
-    guard let camera = broadcast.sounds[.camera] else { return .none }
-    return .object([("state", .text(camera.state.word)), ("text", .text(camera.text))])
+  private func state(of source: StreamDescription.Source) -> JSONText {
+    guard let state = broadcast.sounds[source] else { return .none }
+    return .object([("state", .text(state.state.word)), ("text", .text(state.text))])
   }
 
   private var sounds: [(String, JSONText)] {
-    broadcast.sounds.filter { $0.key != .camera }.sorted { $0.key.rawValue < $1.key.rawValue }.map {
-      source, sound in
-      (
-        source.word,
-        .object([("state", .text(sound.state.word)), ("text", .text(sound.text))])
-      )
-    }
+    broadcast.sounds.keys.filter { $0 != .camera && $0 != .screen }
+      .sorted { $0.rawValue < $1.rawValue }.map { ($0.word, state(of: $0)) }
   }
 
   private var readers: JSONText {

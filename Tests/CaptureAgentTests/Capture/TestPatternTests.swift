@@ -72,7 +72,7 @@ import Testing
     loop.run()
     #expect(numbers.count == 10)
     #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 })
-    guard case .format(320, 240) = events.first else {
+    guard case .format(SourceFormat(width: 320, height: 240)) = events.first else {
       Issue.record("\(events)")
       return
     }

@@ -15,9 +15,10 @@ final class CaptureScene {
     let pts: Int64
     let damage: Rectangle?
     let orientation: Orientation
+    let format: PixelFormat
     /// nil when it does not lie in a dma-buf.
     let modifier: UInt64?
-    /// The first pixel of each row.
+    /// The first pixel of each row, of four bytes.
     let column: [UInt32]
   }
 
@@ -83,7 +84,7 @@ final class CaptureScene {
 
   var sizes: [[Int]] {
     events.compactMap {
-      if case .format(let width, let height) = $0 { [width, height] } else { nil }
+      if case .format(let format) = $0 { [format.width, format.height] } else { nil }
     }
   }
 
@@ -126,6 +127,7 @@ final class CaptureScene {
     seen.append(
       Seen(
         width: frame.width, height: frame.height, pts: frame.pts, damage: frame.damage,
-        orientation: frame.orientation, modifier: frame.dmaBuf?.buffer.modifier, column: column))
+        orientation: frame.orientation, format: frame.format,
+        modifier: frame.dmaBuf?.buffer.modifier, column: column))
   }
 }

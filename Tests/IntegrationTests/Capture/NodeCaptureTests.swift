@@ -260,21 +260,79 @@ import Testing
     }
   }
 
-  @Test func `a modifier that cannot be read is dropped, down to memory that anyone can map`()
+  @Test
+  func `what cannot be read is dropped and nothing else, down to memory that anyone can map`()
     throws
   {
     let tiled: UInt64 = 1 << 56 | 1
-    try withScreen(offering: [tiled, 0], asking: [tiled, 0]) { scene, screen, _ in
-      for (number, modifier) in [tiled, 0, nil].enumerated() {
+    let choices = [(PixelFormat.bgrx, tiled), (.bgrx, 0), (.rgbx, tiled), (.rgbx, 0)].map {
+      DMABufChoice(format: $0, modifier: $1)
+    }
+    try withScreen(offering: choices, asking: [tiled, 0]) { scene, screen, _ in
+      for (number, choice) in (choices + [nil]).enumerated() {
         let color = UInt32(number + 1) << 24
         try scene.run(until: "a frame", step: { screen.present(.init(color: color)) }) {
-          guard let last = scene.seen.last, last.modifier == modifier else { return false }
+          guard let last = scene.seen.last, last.modifier == choice?.modifier,
+            last.format == choice?.format ?? .bgrx
+          else { return false }
           return last.column == (0..<200).map { color + UInt32($0 << 12) }
         }
-        scene.source?.drop(modifier.map { DMABufChoice(format: .bgrx, modifier: $0) })
+        scene.source?.drop(choice)
       }
       #expect(scene.end == nil)
       #expect(scene.sizes == [[320, 200]])
+    }
+  }
+
+  // BL-09: what a chunk's size says of a dma-buf is nothing, and of memory that there is no picture.
+  @Test func `an empty chunk is a picture in a dma-buf, and none in memory`() throws {
+    let linear = DMABufChoice(format: .bgrx, modifier: 0)
+    try withScreen(offering: [linear], asking: [0]) { scene, screen, _ in
+      let empty = ScreenProducer.Picture(color: 0x0b00_0000, size: 0)
+      try scene.run(until: "a frame", step: { screen.present(empty) }) { !scene.seen.isEmpty }
+      #expect(scene.seen[0].modifier == 0)
+      #expect(scene.seen[0].column == (0..<200).map { 0x0b00_0000 + UInt32($0 << 12) })
+      #expect(scene.counts.rejected == 0)
+      scene.source?.drop(linear)
+      // More than it has buffers: each comes back.
+      try scene.run(until: "memory", step: { screen.present(empty) }) {
+        scene.counts.rejected > 10
+      }
+      #expect(scene.seen.allSatisfy { $0.modifier == 0 })
+      try scene.run(until: "a picture", step: { screen.present(.init()) }) {
+        scene.seen.last?.modifier == nil
+      }
+    }
+  }
+
+  // The driver's own formats alone are asked for in dma-bufs: a screen of another has memory too, or ends.
+  @Test(arguments: [PixelFormat.nv12, .i420, .yuy2])
+  func `Y, Cb and Cr are never agreed on in dma-bufs`(_ format: PixelFormat) throws {
+    for hasMemory in format == .nv12 ? [true, false] : [true] {
+      try withTestDirectory { directory in
+        let daemon = try PipeWireDaemon(in: directory)
+        let scene = try CaptureScene()
+        var offer = ScreenProducer.Offer()
+        offer.format = format
+        offer.devices = [DMABufChoice(format: format, modifier: 0)]
+        offer.hasMemory = hasMemory
+        let screen = try ScreenProducer(
+          loop: scene.loop, remote: daemon.connect(), name: "test-screen", role: "Screen",
+          width: 320, height: 200, offer: offer)
+        try scene.start(node: "test-screen", of: daemon, modifiers: [0])
+        let painted = PaintedPicture(width: 320, height: 200) { _, _ in 0x20_4060 }
+        let present = { _ = screen.present(.init(painted: painted)) }
+        if hasMemory {
+          try scene.run(until: "a frame", step: present) { !scene.seen.isEmpty }
+          #expect(scene.seen[0].modifier == nil && scene.seen[0].format == format)
+        } else {
+          try scene.run(until: "the end", within: .seconds(15), step: present) {
+            scene.end != nil
+          }
+          #expect(scene.end?.code == .unavailable && scene.seen.isEmpty)
+          #expect(scene.end?.text.contains("NV12, I420 or YUY2") == true)
+        }
+      }
     }
   }
 
@@ -286,15 +344,18 @@ import Testing
   }
 
   private func withScreen(
-    buffers: ClosedRange<Int32> = 2...16, offering: [UInt64] = [], asking: [UInt64] = [],
+    buffers: ClosedRange<Int32> = 2...16, offering devices: [DMABufChoice] = [],
+    asking: [UInt64] = [],
     _ body: (CaptureScene, ScreenProducer, PipeWireDaemon) throws -> Void
   ) throws {
     try withTestDirectory { directory in
       let daemon = try PipeWireDaemon(in: directory)
       let scene = try CaptureScene()
+      var offer = ScreenProducer.Offer()
+      offer.devices = devices
       let screen = try ScreenProducer(
         loop: scene.loop, remote: daemon.connect(), name: "test-screen", role: "Screen",
-        width: 320, height: 200, bufferCounts: buffers, modifiers: offering)
+        width: 320, height: 200, bufferCounts: buffers, offer: offer)
       try scene.start(node: "test-screen", of: daemon, modifiers: asking)
       try body(scene, screen, daemon)
       scene.stop()

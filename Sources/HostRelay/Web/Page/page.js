@@ -31,6 +31,7 @@ let setupStatus;
 // The sources of the streams, by number; how each sound stands, by source.
 const sources = new Map();
 const sounds = new Map();
+let loss = ""; // why the screen's pictures do not come though it is there
 // The one that goes with the player.
 let mixer;
 const volumes = new Map();
@@ -170,6 +171,7 @@ function take(message) {
     }
     case wire.kinds.started:
       sounds.clear();
+      loss = "";
       showSounds();
       camera.update({ state: "off", detail: "" });
       break;
@@ -184,10 +186,11 @@ function take(message) {
       const { source: from, ...how } = wire.readSoundState(message.payload);
       if (from === 2) {
         camera.update(how);
-      } else {
-        sounds.set(from, how);
-        showSounds();
+        break;
       }
+      if (from === 1) loss = how.state === "lost" ? how.detail : "";
+      else sounds.set(from, how);
+      showSounds();
       break;
     }
     case wire.kinds.packet: {
@@ -228,8 +231,9 @@ const soundWords = { 3: ["app", "Desktop sound"], 4: ["mic", "Microphone"] };
 function showSounds() {
   const all = [...sounds].filter(([, how]) => how.state !== "off");
   element("listen").hidden = !(mixer && all.length > 0);
-  element("heard").textContent = all.filter(([, how]) => how.state === "lost")
-    .map(([from, how]) => `${soundWords[from][1]} lost: ${how.detail}`)
+  element("heard").textContent = (loss ? [`Screen lost: ${loss}`] : [])
+    .concat(all.filter(([, how]) => how.state === "lost")
+      .map(([from, how]) => `${soundWords[from][1]} lost: ${how.detail}`))
     .concat(all.length > 0 && !mixer ? "This browser plays no Opus" : [])
     .join(". ");
   for (const [from, [word]] of Object.entries(soundWords)) {
