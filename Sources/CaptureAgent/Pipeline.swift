@@ -37,6 +37,8 @@ final class Pipeline {
   private let sounds: Sounds
   private let pause: Pause
   private let desktop: DesktopPresence
+  /// Of the monitor that is shown, where the portal tells it.
+  private var place: MonitorLayout.Place?
   private var captured = SourceFormat(width: 0, height: 0)
   private var viewers = 0
   private var links = 0
@@ -208,6 +210,15 @@ final class Pipeline {
     desktop.show(isLive: isLinked && screen.format != nil, viewers: viewers)
   }
 
+  /// A node says nothing of where it is from; the portal does, but of a window.
+  private func tellMonitor(size: (width: Int, height: Int)) {
+    if case .node = options.source {
+      desktop.screenShown(at: nil, size: size)
+    } else if let place {
+      desktop.screenShown(at: place, size: size)
+    }
+  }
+
   private func handle(_ event: VideoTrack.Event) {
     switch event {
     case .source(let event): handle(event)
@@ -238,8 +249,10 @@ final class Pipeline {
       Log.release()
       Log.note("capturing \(format.width)x\(format.height)")
       identity.notices.status("capturing \(format.width)x\(format.height)")
+      tellMonitor(size: (format.width, format.height))
       tellDesktop()
       camera?.begin()
+    case .placed(let place): self.place = place
     case .suspended(let isSuspended): desktop.screenSuspended(isSuspended)
     case .broken(let isBroken):
       loss = isBroken ? "its source gives no whole pictures" : ""

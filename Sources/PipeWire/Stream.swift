@@ -16,6 +16,11 @@ package final class Stream {
   private static let attemptPatience = Duration.seconds(3)
   // At a new size the buffers are away for 0.1 s, and for good when the producer has died.
   private static let pausePatience = Duration.seconds(1)
+  // A picture of a still screen comes at once, or was given before this end was ready for it.
+  private static let picturePatience = Duration.milliseconds(700)
+  private static let mostKnocks = 3
+  // For the producer to hear of it, by its own way from the daemon.
+  private static let knockTime = Duration.milliseconds(150)
   // Buffers follow a format within milliseconds, or never: libpipewire tells nobody when it cannot map
   // them, and streams on without.
   private static let bufferPatience = Duration.seconds(2)
@@ -32,6 +37,11 @@ package final class Stream {
   private let raw: OpaquePointer
   private var listener: Listener<pw_stream_events>?
   private var patience: TimerSource?
+  private var knocking: TimerSource?
+  private var knocks = 0
+  /// Stopped from here, for a moment.
+  private var isHeld = false
+  private var hasPicture = false
   private var returned: EventSource?
   private var buffers: [Buffer] = []
   private var format: VideoFormat?
@@ -86,12 +96,14 @@ package final class Stream {
     unsafe pw_stream_add_listener(
       raw, listener.hook, listener.events, Unmanaged.passUnretained(self).toOpaque())
     patience = try loop.addTimer { [unowned self] in runOut() }
+    knocking = try loop.addTimer { [unowned self] in knock() }
     returned = try loop.addEvent { [weak self] in self?.requeue() }
   }
 
   deinit {
     returned?.remove()
     patience = nil
+    knocking = nil
     listener = nil
     for buffer in buffers { buffer.shared.revoke() }
     unsafe pw_stream_destroy(raw)
@@ -163,6 +175,9 @@ package final class Stream {
     case PW_STREAM_STATE_STREAMING:
       if !awaitsBuffers { patience?.disarm() }
       suspend(false)
+      if !hasPicture, !isHeld, camera == nil {
+        knocking?.arm(after: Self.picturePatience * (1 << knocks))
+      }
     default: break
     }
   }
@@ -283,6 +298,7 @@ package final class Stream {
     var layout = last
     layout.damage = carriedDamage.take()
     buffers[index].isLent = true
+    hasPicture = true
     observer?.streamTook(buffers[index].shared.lend(), layout)
   }
 
@@ -306,6 +322,21 @@ package final class Stream {
     for index in buffers.indices where buffers[index].isLent && buffers[index].shared.collect() {
       buffers[index].isLent = false
       unsafe pw_stream_queue_buffer(raw, buffers[index].raw)
+    }
+  }
+
+  /// Stops and goes on, at which a screen that stands still gives its picture once more. A producer that has
+  /// none to give is asked a few times, more and more seldom.
+  private func knock() {
+    guard !hasEnded else { return }
+    if isHeld {
+      isHeld = false
+      unsafe pw_stream_set_active(raw, true)
+    } else if !hasPicture, knocks < Self.mostKnocks {
+      knocks += 1
+      isHeld = true
+      unsafe pw_stream_set_active(raw, false)
+      knocking?.arm(after: Self.knockTime)
     }
   }
 

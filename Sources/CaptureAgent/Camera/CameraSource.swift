@@ -74,7 +74,7 @@ final class CameraSource: ScreenSource {
   private func deliver(_ event: SourceEvent) {
     switch event {
     case .format: watchPictures()
-    case .suspended, .broken: break
+    case .placed, .suspended, .broken: break
     case .ended: stop()
     }
     onEvent(event)

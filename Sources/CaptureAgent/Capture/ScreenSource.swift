@@ -57,6 +57,8 @@ enum SourceEvent: Sendable {
   /// What frames follow; a crop may make single ones smaller. The same size comes again where more is known of
   /// the memory.
   case format(SourceFormat)
+  /// Those that follow are of the monitor that is there on the desktop.
+  case placed(MonitorLayout.Place)
   /// The producer has stopped for a while, as one whose monitor is off, or goes on.
   case suspended(Bool)
   /// Whether nothing but broken pictures comes, and has for a while.
