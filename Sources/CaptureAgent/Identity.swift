@@ -1,4 +1,5 @@
 import Report
+import Wire
 
 extension Pipeline {
   /// Who this process is, in greetings and last words.
@@ -7,5 +8,20 @@ extension Pipeline {
     let instance: UInt64
     let lastWords: Int32
     let notices: ServiceNotices
+
+    /// Answers the relay that showed this key.
+    func greeting(of origin: SessionOrigin, key: [UInt8]) -> Greeting {
+      Greeting(
+        role: .agent, pid: pid, instance: instance, session: origin.session, epoch: origin.epoch,
+        key: key)
+    }
+
+    /// Tells the service manager, and whoever finds this process gone.
+    func leaveWord(of end: SourceEnd) {
+      notices.stopping()
+      notices.status(end.text)
+      LastWords(pid: pid, instance: instance, code: end.code.rawValue, text: end.text)
+        .write(to: lastWords)
+    }
   }
 }

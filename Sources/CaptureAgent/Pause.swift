@@ -3,25 +3,32 @@ import Wire
 /// Why nothing is sent for now: a set of reasons, each begun and ended by whoever has it. Loop thread only.
 final class Pause {
   private(set) var reasons: PauseReasons = []
-  /// Nothing is sent while it is not known whether there is a reason, and nothing is told of that.
-  private(set) var isUndecided = false
+  /// Nothing is sent while it is not known whether these hold, and nothing is told of that.
+  private var undecided: PauseReasons = []
   private let changed: () -> Void
+  private var isTold = false
+
+  /// What is told of a change.
+  enum News {
+    case paused(PauseReasons)
+    case resumed
+  }
 
   /// `changed` is called after each change.
   init(changed: @escaping () -> Void) { self.changed = changed }
 
-  var isOn: Bool { isUndecided || !reasons.isEmpty }
+  var isOn: Bool { !undecided.isEmpty || !reasons.isEmpty }
 
-  /// A reason may be found to hold.
-  func wait() {
-    isUndecided = true
-    changed()
+  /// This reason may be found to hold.
+  func wait(for reason: PauseReasons) {
+    undecided.formUnion(reason)
+    if reasons.isEmpty { changed() }
   }
 
-  /// What holds has been begun.
-  func decide() {
-    guard isUndecided else { return }
-    isUndecided = false
+  /// Whether it holds has been said.
+  func decide(_ reason: PauseReasons) {
+    guard !undecided.isDisjoint(with: reason) else { return }
+    undecided.subtract(reason)
     if reasons.isEmpty { changed() }
   }
 
@@ -33,8 +40,19 @@ final class Pause {
 
   /// As whoever controls the broadcast wants it.
   func endAll() {
-    decide()
+    decide(undecided)
     set([])
+  }
+
+  /// What is to be told of how it stands; nil: nothing.
+  func news() -> News? {
+    if !reasons.isEmpty {
+      isTold = true
+      return .paused(reasons)
+    }
+    guard !isOn, isTold else { return nil }
+    isTold = false
+    return .resumed
   }
 
   private func set(_ wanted: PauseReasons) {

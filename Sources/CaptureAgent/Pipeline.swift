@@ -17,7 +17,7 @@ final class Pipeline {
   private static let longestPicture: Int64 = 5_000_000_000
 
   private let options: Options
-  private let limits: MemoryLimits
+  private let plans: MemoryPlans
   private let identity: Identity
   private let driver: String
   /// Of dma-bufs that the driver reads.
@@ -36,8 +36,9 @@ final class Pipeline {
   private let noticeTimer: TimerSource
   private let sounds: Sounds
   private let pause: Pause
-  private var isPauseTold = false
   private let desktop: DesktopPresence
+  /// Of the monitor that is shown, where the portal tells it.
+  private var place: MonitorLayout.Place?
   private var captured = SourceFormat(width: 0, height: 0)
   private var viewers = 0
   private var links = 0
@@ -59,28 +60,17 @@ final class Pipeline {
   convenience init(
     options: Options, limits: MemoryLimits, identity: Identity
   ) throws(SourceEnd) {
-    let isSizeKnown = options.source == .pattern
-    let budget = MemoryBudget(
-      options: options,
-      configuration: isSizeKnown
-        ? EncoderConfiguration(options, source: options.patternFormat) : nil)
-    if limits.dataBytes != nil, !budget.isWithinLimit {
-      throw SourceEnd(code: .memoryLimit, text: budget.refusal)
-    }
+    try MemoryPlans(options, limits: limits).check()
     do {
       try self.init(opening: options, limits: limits, identity: identity)
-    } catch let error as PosixError where error.code == EADDRINUSE {
-      throw SourceEnd(
-        code: .temporary,
-        text: "\(options.listen) is in use: end the other program or choose --listen")
     } catch {
-      throw SourceEnd(opening: error)
+      throw SourceEnd(opening: error, listening: options.listen)
     }
   }
 
   private init(opening options: Options, limits: MemoryLimits, identity: Identity) throws {
     self.options = options
-    self.limits = limits
+    plans = MemoryPlans(options, limits: limits)
     self.identity = identity
     let display = try Display.open(options.display, driverFolder: Executable.folder)
     driver = display.vendor
@@ -107,16 +97,14 @@ final class Pipeline {
     ) {
       callbacks.pipeline?.finish(.byPerson)
     }
-    var signals: [SignalSource] = []
-    for (number, name) in [(SIGTERM, "SIGTERM"), (SIGINT, "Ctrl-C")] {
-      signals.append(
-        try loop.addSignal(number) {
-          callbacks.pipeline?.finish(SourceEnd(code: .finished, text: "ended by \(name)"))
-        })
+    func end(by name: String) {
+      callbacks.pipeline?.finish(SourceEnd(code: .finished, text: "ended by \(name)"))
     }
-    signals.append(try loop.addSignal(SIGUSR1) { callbacks.pipeline?.pause.begin(.signal) })
-    signals.append(try loop.addSignal(SIGUSR2) { callbacks.pipeline?.pause.end(.signal) })
-    self.signals = signals
+    signals = try [
+      loop.addSignal(SIGTERM) { end(by: "SIGTERM") }, loop.addSignal(SIGINT) { end(by: "Ctrl-C") },
+      loop.addSignal(SIGUSR1) { callbacks.pipeline?.pause.begin(.signal) },
+      loop.addSignal(SIGUSR2) { callbacks.pipeline?.pause.end(.signal) },
+    ]
     sounds = try Sounds(
       loop: loop, wish: options.sounds,
       outlet: Sounds.Outlet(
@@ -125,7 +113,10 @@ final class Pipeline {
           callbacks.pipeline?.listener.link?.send(sound: $1, pts: $2, flags: $3, stream: $0)
         }))
     ticks = try loop.addTimer { callbacks.pipeline?.everySecond() }
-    holdTimer = try loop.addTimer { callbacks.pipeline?.giveUpWaiting() }
+    holdTimer = try loop.addTimer { [hold = options.hold] in
+      callbacks.pipeline?.finish(
+        SourceEnd(code: .unavailable, text: "no relay within \(hold ?? .zero)"))
+    }
     partingTimer = try loop.addTimer { callbacks.pipeline?.loop.quit() }
     noticeTimer = try loop.addTimer { callbacks.pipeline?.saysAlive() }
     // One that is named is the relay's: a mistyped name must not make another.
@@ -146,7 +137,7 @@ final class Pipeline {
       try tracks.camera?.startEncoder(EncoderConfiguration(cameraBeside: options))
       try listener.start()
     } catch {
-      let end = SourceEnd(opening: error)
+      let end = SourceEnd(opening: error, listening: options.listen)
       finish(end)
       return end.code
     }
@@ -167,39 +158,15 @@ final class Pipeline {
 
   private func startSource() {
     screen.startSource { [options, loop, modifiers, slot = screen.frames] onEvent in
-      switch options.source {
-      case .pattern:
-        return TestPatternSource(
-          loop: loop, slot: slot, width: options.patternSize.width,
-          height: options.patternSize.height, framesPerSecond: options.framesPerSecond,
-          onEvent: onEvent)
-      case .node(let name):
-        return PipeWireSource(
-          loop: loop, slot: slot, target: .nameOrSerial(name), frameRate: options.framesPerSecond,
-          modifiers: modifiers, asksForCursor: options.cursor == .drawn, onEvent: onEvent)
-      case .camera(let name):
-        return CameraSource(
-          loop: loop, slot: slot, wish: options.cameraWish(name: name), onEvent: onEvent)
-      case .portal:  // Which kind of it, the wishes say.
-        let wishes = ScreenCastPortal.Wishes(options)
-        if options.asksAnew { wishes.token?.remove() }
-        return PortalSource(
-          loop: loop, slot: slot, wishes: wishes, frameRate: options.framesPerSecond,
-          modifiers: modifiers, onEvent: onEvent)
-      }
+      options.makeSource(on: loop, into: slot, modifiers: modifiers, onEvent: onEvent)
     }
-  }
-
-  private func startSounds() {
-    if options.sounds.application != nil { switchSound(.appSound, isOn: true) }
-    if options.sounds.microphone != nil { switchSound(.microphone, isOn: true) }
   }
 
   /// One that does not fit the memory plan stays off, and its viewers read why.
   private func switchSound(_ which: StreamDescription.Source, isOn: Bool) {
-    if isOn, let format = screen.format, limits.dataBytes != nil,
-      !plan(format, sounds: sounds.count + 1, camera: camera?.format).isWithinLimit
-    {
+    var company = company
+    company.sounds += 1
+    if isOn, let format = screen.format, plans.refusal(of: format, company) != nil {
       Log.note("\(which.word): no room for it within the memory limit")
       listener.link?.send(.soundState(which, .lost, "no room for it within the memory limit"))
       return
@@ -211,8 +178,8 @@ final class Pipeline {
   /// `isPicture`: pictures of another size follow, and not only a sound or a camera more or less.
   private func expectMemory(isPicture: Bool) {
     guard let format = screen.format else { return }
-    let whole = plan(format, sounds: sounds.count, camera: camera?.format)
-    let halved = plan(format, isHalved: true, sounds: sounds.count, camera: camera?.format)
+    let whole = plans.budget(of: format, company)
+    let halved = plans.budget(of: format, company, isHalved: true)
     if isPicture {
       memory.expect(whole, halved: halved)
     } else {
@@ -220,10 +187,14 @@ final class Pipeline {
     }
   }
 
-  private func refusal(ofCamera camera: SourceFormat) -> String? {
-    guard let format = screen.format, limits.dataBytes != nil else { return nil }
-    let budget = plan(format, sounds: sounds.count, camera: camera)
-    return budget.isWithinLimit ? nil : budget.refusal
+  private func refusal(ofCamera format: SourceFormat) -> String? {
+    screen.format.flatMap {
+      plans.refusal(of: $0, MemoryPlans.Company(sounds: sounds.count, camera: format))
+    }
+  }
+
+  private var company: MemoryPlans.Company {
+    MemoryPlans.Company(sounds: sounds.count, camera: camera?.format)
   }
 
   /// Nothing is heard by nobody, nor while the broadcast is paused.
@@ -234,13 +205,18 @@ final class Pipeline {
     if let hold = options.hold { holdTimer.arm(after: hold) }
   }
 
-  private func giveUpWaiting() {
-    finish(SourceEnd(code: .unavailable, text: "no relay within \(options.hold ?? .zero)"))
-  }
-
   private func tellDesktop() {
     let isLinked = ending == nil && listener.link != nil
     desktop.show(isLive: isLinked && screen.format != nil, viewers: viewers)
+  }
+
+  /// A node says nothing of where it is from; the portal does, but of a window.
+  private func tellMonitor(size: (width: Int, height: Int)) {
+    if case .node = options.source {
+      desktop.screenShown(at: nil, size: size)
+    } else if let place {
+      desktop.screenShown(at: place, size: size)
+    }
   }
 
   private func handle(_ event: VideoTrack.Event) {
@@ -263,9 +239,8 @@ final class Pipeline {
   private func handle(_ event: SourceEvent) {
     switch event {
     case .format(let format):
-      let budget = plan(format, sounds: sounds.count, camera: camera?.format)
-      if limits.dataBytes != nil, !budget.isWithinLimit {
-        return finish(SourceEnd(code: .memoryLimit, text: budget.refusal))
+      if let refusal = plans.refusal(of: format, company) {
+        return finish(SourceEnd(code: .memoryLimit, text: refusal))
       }
       let isNew = (format.width, format.height) != (captured.width, captured.height)
       captured = format
@@ -274,8 +249,10 @@ final class Pipeline {
       Log.release()
       Log.note("capturing \(format.width)x\(format.height)")
       identity.notices.status("capturing \(format.width)x\(format.height)")
+      tellMonitor(size: (format.width, format.height))
       tellDesktop()
       camera?.begin()
+    case .placed(let place): self.place = place
     case .suspended(let isSuspended): desktop.screenSuspended(isSuspended)
     case .broken(let isBroken):
       loss = isBroken ? "its source gives no whole pictures" : ""
@@ -287,17 +264,6 @@ final class Pipeline {
 
   private func announceScreen() {
     listener.link?.send(.soundState(.screen, loss.isEmpty ? .on : .lost, loss))
-  }
-
-  private func plan(
-    _ format: SourceFormat, isHalved: Bool = false, sounds: Int, camera: SourceFormat?
-  ) -> MemoryBudget {
-    var configuration = EncoderConfiguration(options, source: format)
-    configuration.takeFrames(
-      FrameShape(width: format.width, height: format.height), isHalved: isHalved)
-    return MemoryBudget(
-      options: options, configuration: configuration, sounds: sounds,
-      camera: camera.map { EncoderConfiguration(cameraBeside: options, source: $0) })
   }
 
   /// After each picture, and once a second.
@@ -324,18 +290,18 @@ final class Pipeline {
       origin.follow(greeting)
       self.origin = origin
       Log.note("link \(links): a relay, process \(greeting.pid), session \(origin.session)")
-      link.send(
-        .greeting(
-          Greeting(
-            role: .agent, pid: identity.pid, instance: identity.instance, session: origin.session,
-            epoch: origin.epoch, key: greeting.key)))
+      link.send(.greeting(identity.greeting(of: origin, key: greeting.key)))
       identity.notices.status("linked with a relay, process \(greeting.pid)")
       link.send(
         .started(.init(name: options.name, source: options.source.word, driver: driver)))
       if !pause.reasons.isEmpty { link.send(.paused(pause.reasons)) }
       link.isNarrow = memory.step >= .queues
       tracks.begin()
-      if links == 1 { startSounds() } else { sounds.announce() }
+      if links == 1 {
+        for sound in options.sounds.wanted { switchSound(sound, isOn: true) }
+      } else {
+        sounds.announce()
+      }
       camera?.announce()
       if !loss.isEmpty { announceScreen() }
       holdSounds()
@@ -382,18 +348,16 @@ final class Pipeline {
     tracks.order { $0.isPaused = isPaused }
     holdSounds()
     tellDesktop()
-    if !pause.reasons.isEmpty {
-      Log.note(pause.reasons.text.isEmpty ? "paused" : "paused: \(pause.reasons.text)")
-      listener.link?.send(.paused(pause.reasons))
-      isPauseTold = true
-    } else if !isPaused {
-      if isPauseTold {
-        Log.note("goes on")
-        listener.link?.send(.resumed)
-      }
-      isPauseTold = false
-      if listener.link != nil { tracks.begin() }
+    switch pause.news() {
+    case .paused(let reasons):
+      Log.note(reasons.text.isEmpty ? "paused" : "paused: \(reasons.text)")
+      listener.link?.send(.paused(reasons))
+    case .resumed:
+      Log.note("goes on")
+      listener.link?.send(.resumed)
+    case nil: break
     }
+    if !isPaused, listener.link != nil { tracks.begin() }
   }
 
   private func sendPacket() {
@@ -450,11 +414,7 @@ final class Pipeline {
     tellDesktop()
     if end.code != .unavailable { Log.release() }
     Log.note(end.text)
-    identity.notices.stopping()
-    identity.notices.status(end.text)
-    LastWords(
-      pid: identity.pid, instance: identity.instance, code: end.code.rawValue, text: end.text
-    ).write(to: identity.lastWords)
+    identity.leaveWord(of: end)
     guard let link = listener.link else { return loop.quit() }
     link.finish(end.finishCode, end.text)
     guard listener.link != nil else { return loop.quit() }

@@ -69,8 +69,8 @@ final class SourceList {
     do throws(BusError) {
       let bus = try Bus(loop: loop) { [unowned self] _ in answer(["the session bus is gone"]) }
       self.bus = bus
-      try MonitorList.ask(on: bus, timeout: Self.patience) { [unowned self] in
-        monitors = $0
+      try MonitorLayout.ask(on: bus, timeout: Self.patience) { [unowned self] in
+        monitors = $0?.monitors.map(\.words) ?? []
         quitIfDone()
       }
       try bus.call(

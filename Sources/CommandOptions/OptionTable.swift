@@ -97,7 +97,11 @@ package struct OptionTable: Sendable {
       let attached = parts.count > 1 ? String(parts[1]) : nil
       switch option.shape {
       case .flag: try values.set(option, to: attached ?? "yes", from: "--\(name)")
-      case .optionalValue: try values.set(option, to: attached ?? "", from: "--\(name)")
+      case .optionalValue:
+        if attached == "" {
+          throw UsageError("--\(name)= names nothing: --\(name) alone, or a value")
+        }
+        try values.set(option, to: attached ?? "", from: "--\(name)")
       case .value(let placeholder):
         guard let value = attached ?? rest.popFirst() else {
           throw UsageError("--\(name) needs a value: \(placeholder)")

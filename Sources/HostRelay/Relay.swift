@@ -139,7 +139,9 @@ final class Relay {
     broadcast.outputs.camera.container.finished = { [http, broadcast] in
       http.finishReaders(of: broadcast.outputs.camera.container.stream)
     }
-    for output in [broadcast.outputs.fragments, broadcast.outputs.movie] {
+    for output in [
+      broadcast.outputs.fragments, broadcast.outputs.movie, broadcast.outputs.camera.fragments,
+    ] {
       output.finished = { [http] in http.finishReaders(of: output.stream) }
     }
     try TLSIdentity.publish(tls, port: http.address.port, in: directory)

@@ -6,19 +6,21 @@ import Posix
 /// put a camera in the place of a screen that went away. Loop thread only.
 @safe
 package final class Stream {
-  // One being read, one waiting for the reader, one with the producer; more is its memory. It may get
-  // as many as it wishes within a range, so what only some insist on is a second choice.
-  package static let bufferCount = 3
-  private static let bufferCounts: [ClosedRange<Int32>] = [2...8, 9...16]
+  /// Buffers that a producer is asked for, where it has no wish of its own.
+  package static let bufferCount = BufferWish.count
   // No more than that are kept track of.
   private static let maxBufferCount = 16
-  private static let maxSize: UInt32 = 16_384
-  // As many regions of damage as xdg-desktop-portal-wlr gives.
-  private static let damageCount = 4
   // A session manager links within milliseconds, a busy machine within a second or two.
   private static let startPatience = Duration.seconds(10)
+  // Where there is something else to ask for.
+  private static let attemptPatience = Duration.seconds(3)
   // At a new size the buffers are away for 0.1 s, and for good when the producer has died.
   private static let pausePatience = Duration.seconds(1)
+  // A picture of a still screen comes at once, or was given before this end was ready for it.
+  private static let picturePatience = Duration.milliseconds(700)
+  private static let mostKnocks = 3
+  // For the producer to hear of it, by its own way from the daemon.
+  private static let knockTime = Duration.milliseconds(150)
   // Buffers follow a format within milliseconds, or never: libpipewire tells nobody when it cannot map
   // them, and streams on without.
   private static let bufferPatience = Duration.seconds(2)
@@ -35,14 +37,15 @@ package final class Stream {
   private let raw: OpaquePointer
   private var listener: Listener<pw_stream_events>?
   private var patience: TimerSource?
+  private var knocking: TimerSource?
+  private var knocks = 0
+  /// Stopped from here, for a moment.
+  private var isHeld = false
+  private var hasPicture = false
   private var returned: EventSource?
   private var buffers: [Buffer] = []
   private var format: VideoFormat?
-  private var frameRate = 30
-  /// Dma-bufs that are still asked for.
-  private var deviceChoices: [DMABufChoice] = []
-  /// The one way of a camera that is asked for; nil takes any.
-  private var camera: CameraFormat?
+  private var wish = FormatWish(frameRate: 30, modifiers: [], camera: nil)
   /// Whether the producer is asked what the pointer looks like and where it is.
   private let asksForCursor: Bool
   private var cursorNews = CursorNews()
@@ -93,12 +96,14 @@ package final class Stream {
     unsafe pw_stream_add_listener(
       raw, listener.hook, listener.events, Unmanaged.passUnretained(self).toOpaque())
     patience = try loop.addTimer { [unowned self] in runOut() }
+    knocking = try loop.addTimer { [unowned self] in knock() }
     returned = try loop.addEvent { [weak self] in self?.requeue() }
   }
 
   deinit {
     returned?.remove()
     patience = nil
+    knocking = nil
     listener = nil
     for buffer in buffers { buffer.shared.revoke() }
     unsafe pw_stream_destroy(raw)
@@ -106,16 +111,12 @@ package final class Stream {
 
   /// Asks for `node`'s pictures, at most `frameRate` of them a second: in dma-bufs of one of these
   /// modifiers where the producer has them, else in memory that can be mapped. A camera is asked for
-  /// exactly this.
+  /// exactly this; where it is not the last thing to ask it for, it is waited for less long.
   package func connect(
     to node: Connection.Node, frameRate: Int, modifiers: [UInt64] = [],
-    camera: CameraFormat? = nil
+    camera: CameraFormat? = nil, isLast: Bool = true
   ) throws(PipeWireError) {
-    self.camera = camera
-    self.frameRate = frameRate
-    deviceChoices = PixelFormat.device.flatMap { format in
-      modifiers.map { DMABufChoice(format: format, modifier: $0) }
-    }
+    wish = FormatWish(frameRate: frameRate, modifiers: modifiers, camera: camera)
     let properties = unsafe pw_properties_new_string("")
     for (key, value) in [
       (PW_KEY_MEDIA_TYPE, "Video"), (PW_KEY_MEDIA_CATEGORY, "Capture"),
@@ -126,78 +127,23 @@ package final class Stream {
     unsafe pw_stream_update_properties(raw, &properties!.pointee.dict)
     unsafe pw_properties_free(properties)
     let flags = PW_STREAM_FLAG_AUTOCONNECT.rawValue | PW_STREAM_FLAG_DONT_RECONNECT.rawValue
-    let result = unsafe withFormats { params, count in
+    let result = unsafe wish.withParameters { params, count in
       unsafe pw_stream_connect(
         raw, SPA_DIRECTION_INPUT, node.id, pw_stream_flags(rawValue: flags), params, count)
     }
     try PipeWire.check(result, "pw_stream_connect")
-    patience?.arm(after: Self.startPatience)
+    patience?.arm(after: isLast ? Self.startPatience : Self.attemptPatience)
   }
 
   /// Asks anew, without dma-bufs of a kind that could not be read after all, or (nil) without any;
   /// false when they were not asked for.
   package func drop(_ choice: DMABufChoice?) -> Bool {
-    let kept = deviceChoices.filter { choice != nil && $0 != choice }
-    guard kept.count < deviceChoices.count else { return false }
-    deviceChoices = kept
-    let result = unsafe withFormats { params, count in
+    guard wish.drop(choice) else { return false }
+    let result = unsafe wish.withParameters { params, count in
       unsafe pw_stream_update_params(raw, params, count)
     }
     if result < 0 { end(.failed("the formats cannot be asked for anew")) }
     return true
-  }
-
-  /// The formats that are asked for, the best first: those in dma-bufs by themselves, since each may have
-  /// other modifiers left.
-  private func withFormats(
-    _ body: (UnsafeMutablePointer<UnsafePointer<spa_pod>?>, UInt32) -> Int32
-  ) -> Int32 {
-    unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 8192) { space in
-      var builder = unsafe spa_pod_builder()
-      unsafe spa_pod_builder_init(&builder, space.baseAddress, UInt32(space.count))
-      var params: [UnsafePointer<spa_pod>?] = unsafe []
-      if let camera {
-        unsafe params.append(
-          ph_build_camera_format(
-            &builder, camera.pixel.spa,
-            spa_rectangle(
-              width: UInt32(clamping: camera.size.width),
-              height: UInt32(clamping: camera.size.height)),
-            spa_fraction(
-              num: UInt32(clamping: camera.rate.numerator),
-              denom: UInt32(clamping: camera.rate.denominator))))
-        return unsafe params.withUnsafeMutableBufferPointer { params in
-          unsafe body(params.baseAddress!, 1)
-        }
-      }
-      for format in PixelFormat.device {
-        let modifiers = deviceChoices.filter { $0.format == format }.map(\.modifier)
-        if !modifiers.isEmpty {
-          unsafe params.append(buildFormat(&builder, [format], modifiers))
-        }
-      }
-      unsafe params.append(buildFormat(&builder, PixelFormat.plain, []))
-      let count = unsafe UInt32(params.count)
-      return unsafe params.withUnsafeMutableBufferPointer { params in
-        unsafe body(params.baseAddress!, count)
-      }
-    }
-  }
-
-  private func buildFormat(
-    _ builder: UnsafeMutablePointer<spa_pod_builder>, _ formats: [PixelFormat],
-    _ modifiers: [UInt64]
-  ) -> UnsafePointer<spa_pod>? {
-    let formats = formats.map(\.spa)
-    return unsafe formats.withUnsafeBufferPointer { formats in
-      unsafe modifiers.withUnsafeBufferPointer { modifiers in
-        var wish = unsafe ph_format_wish(
-          formats: formats.baseAddress, format_count: UInt32(formats.count),
-          max_size: Self.maxSize, frame_rate: UInt32(frameRate),
-          modifiers: modifiers.baseAddress, modifier_count: UInt32(modifiers.count))
-        return unsafe ph_build_format(builder, &wish)
-      }
-    }
   }
 
   // MARK: inside libpipewire's callbacks
@@ -229,6 +175,9 @@ package final class Stream {
     case PW_STREAM_STATE_STREAMING:
       if !awaitsBuffers { patience?.disarm() }
       suspend(false)
+      if !hasPicture, !isHeld, camera == nil {
+        knocking?.arm(after: Self.picturePatience * (1 << knocks))
+      }
     default: break
     }
   }
@@ -239,8 +188,8 @@ package final class Stream {
     var info = spa_video_info_raw()
     guard unsafe spa_format_video_raw_parse(param, &info) >= 0,
       let pixel = unsafe pixelFormat(of: param, info),
-      info.size.width > 0, info.size.width <= Self.maxSize,
-      info.size.height > 0, info.size.height <= Self.maxSize
+      info.size.width > 0, info.size.width <= FormatWish.largestSide,
+      info.size.height > 0, info.size.height <= FormatWish.largestSide
     else { return end(.failed("the producer chose a format that was not offered")) }
     let agreed = VideoFormat(
       pixel: pixel, width: Int(info.size.width), height: Int(info.size.height),
@@ -263,49 +212,19 @@ package final class Stream {
     var type: UInt32 = 0
     var subtype: UInt32 = 0
     guard unsafe spa_format_parse(param, &type, &subtype) >= 0 else { return nil }
-    if camera?.pixel == .mjpeg { return subtype == SPA_MEDIA_SUBTYPE_mjpg.rawValue ? .mjpeg : nil }
+    if wish.camera?.pixel == .mjpeg {
+      return subtype == SPA_MEDIA_SUBTYPE_mjpg.rawValue ? .mjpeg : nil
+    }
     return subtype == SPA_MEDIA_SUBTYPE_raw.rawValue
       ? PixelFormat(spa: info.format.rawValue) : nil
   }
 
   private func askForBuffers() {
-    unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2048) { space in
-      var builder = unsafe spa_pod_builder()
-      unsafe spa_pod_builder_init(&builder, space.baseAddress, UInt32(space.count))
-      let types: Int32 =
-        format?.modifier == nil
-        ? 1 << SPA_DATA_MemFd.rawValue | 1 << SPA_DATA_MemPtr.rawValue
-        : 1 << SPA_DATA_DmaBuf.rawValue
-      let region = MemoryLayout<spa_meta_region>.size
-      var params = unsafe Self.bufferCounts.map { counts in
-        var wish = ph_buffer_wish(
-          count: max(Int32(Self.bufferCount), counts.lowerBound), min_count: counts.lowerBound,
-          max_count: counts.upperBound,
-          data_types: types, blocks: 0, byte_count: codedByteCount)
-        return unsafe ph_build_buffers(&builder, &wish)
-      }
-      unsafe params += [
-        buildMeta(&builder, SPA_META_Header, MemoryLayout<spa_meta_header>.size),
-        buildMeta(&builder, SPA_META_VideoCrop, region),
-        buildMeta(&builder, SPA_META_VideoTransform, MemoryLayout<spa_meta_videotransform>.size),
-        buildMeta(&builder, SPA_META_VideoDamage, Self.damageCount * region, least: region),
-      ]
-      if asksForCursor {
-        let sizes = CursorNews.metaByteCounts
-        unsafe params.append(
-          buildMeta(
-            &builder, SPA_META_Cursor, CursorNews.usualMetaByteCount, least: sizes.lowerBound,
-            most: sizes.upperBound))
-      }
-      unsafe pw_stream_update_params(raw, &params, UInt32(params.count))
+    guard let format else { return }
+    let wish = BufferWish(format: format, asksForCursor: asksForCursor)
+    unsafe wish.withParameters { params, count in
+      unsafe pw_stream_update_params(raw, params, count)
     }
-  }
-
-  /// Room for a JPEG, where the producer does not say how much it needs; 0 of pixels. Half a byte a pixel is
-  /// plenty for what cameras give.
-  private var codedByteCount: Int32 {
-    guard let format, format.pixel == .mjpeg else { return 0 }
-    return Int32(clamping: format.width * format.height / 2 + 65_536)
   }
 
   private func add(_ buffer: UnsafeMutablePointer<pw_buffer>) {
@@ -379,6 +298,7 @@ package final class Stream {
     var layout = last
     layout.damage = carriedDamage.take()
     buffers[index].isLent = true
+    hasPicture = true
     observer?.streamTook(buffers[index].shared.lend(), layout)
   }
 
@@ -405,10 +325,25 @@ package final class Stream {
     }
   }
 
+  /// Stops and goes on, at which a screen that stands still gives its picture once more. A producer that has
+  /// none to give is asked a few times, more and more seldom.
+  private func knock() {
+    guard !hasEnded else { return }
+    if isHeld {
+      isHeld = false
+      unsafe pw_stream_set_active(raw, true)
+    } else if !hasPicture, knocks < Self.mostKnocks {
+      knocks += 1
+      isHeld = true
+      unsafe pw_stream_set_active(raw, false)
+      knocking?.arm(after: Self.knockTime)
+    }
+  }
+
   private func runOut() {
     if awaitsBuffers { return end(unreadable.map { .failed("\($0)") } ?? .noBuffers) }
     // A link that is gone takes the buffers along. A camera is not waited for.
-    if !buffers.isEmpty, camera == nil { return suspend(true) }
+    if !buffers.isEmpty, wish.camera == nil { return suspend(true) }
     end(hasStarted ? .unlinked : .neverStarted)
   }
 
@@ -428,12 +363,4 @@ package final class Stream {
 
 private func stream(_ context: UnsafeMutableRawPointer?) -> Stream {
   unsafe Unmanaged<Stream>.fromOpaque(context!).takeUnretainedValue()
-}
-
-private func buildMeta(
-  _ builder: UnsafeMutablePointer<spa_pod_builder>, _ type: spa_meta_type, _ byteCount: Int,
-  least: Int? = nil, most: Int? = nil
-) -> UnsafePointer<spa_pod>? {
-  unsafe ph_build_meta(
-    builder, type.rawValue, Int32(byteCount), Int32(least ?? byteCount), Int32(most ?? byteCount))
 }

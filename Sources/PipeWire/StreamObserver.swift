@@ -32,4 +32,13 @@ package enum StreamEnd: Error, Equatable, Sendable {
   case unlinked
   /// PipeWire's own words.
   case failed(String)
+
+  package var words: String {
+    switch self {
+    case .neverStarted: "PipeWire started no stream"
+    case .noBuffers: "PipeWire gave no buffers"
+    case .unlinked: "PipeWire took the stream away"
+    case .failed(let words): words
+    }
+  }
 }

@@ -146,8 +146,20 @@ struct CameraTests {
   func best(_ one: Case) {
     let wish = CameraWish(
       size: one.size, isSizeAsked: one.isSizeAsked, framesPerSecond: one.rate)
-    #expect(CameraChoice.best(of: one.modes, for: wish) == one.best)
-    #expect(CameraChoice.best(of: one.modes.reversed(), for: wish) == one.best)
+    #expect(CameraChoice.ranked(one.modes, for: wish).first == one.best)
+    #expect(CameraChoice.ranked(one.modes.reversed(), for: wish).first == one.best)
+  }
+
+  @Test("the next best ways follow, each once")
+  func ranked() {
+    let wish = CameraWish(size: FrameSize(1280, 720), isSizeAsked: true, framesPerSecond: 30)
+    let sizes = [(640, 480), (1280, 720)]
+    let modes = [Self.mode(.mjpeg, sizes), Self.mode(.yuy2, sizes), Self.mode(.yuy2, sizes)]
+    #expect(
+      CameraChoice.ranked(modes, for: wish) == [
+        Self.format(.yuy2, 1280, 720), Self.format(.mjpeg, 1280, 720), Self.format(.yuy2, 640, 480),
+        Self.format(.mjpeg, 640, 480),
+      ])
   }
 
   @Test("what there is, is listed in one line")

@@ -20,6 +20,8 @@ package final class DrawnScreen: Sendable {
     package var size: (width: Int, height: Int)
     /// Whether it is there to be seen; one that is not gives nothing, as PipeWire has it.
     package var isActive = true
+    /// Draws one picture, and no other, whenever it is asked to begin, but not the first time.
+    package var isStill = false
     /// Whether nonsense is written over what is said of the pictures, at any time.
     package var lies = false
   }
@@ -98,6 +100,7 @@ package final class DrawnScreen: Sendable {
     let timer = try loop.addTimer { loop.quit() }
     var next = MonotonicClock.now()
     var sent: Int64 = 0
+    var (starts, wasStreaming, isOwed) = (0, false, false)
     var random = SplitMix(seed: UInt64(next))
     while true {
       let (orders, number, isOver) = state.withLock {
@@ -108,6 +111,12 @@ package final class DrawnScreen: Sendable {
         size = orders.size
         try screen.resize(width: size.width, height: size.height)
       }
+      if screen.isStreaming != wasStreaming {
+        wasStreaming.toggle()
+        if wasStreaming { starts += 1 }
+        isOwed = wasStreaming && orders.isStill && starts > 1
+      }
+      if isOwed, screen.present(orders.picture(number)) { isOwed = false }
       if orders.isActive != screen.isActive { screen.setActive(orders.isActive) }
       let now = MonotonicClock.now()
       let isDue = orders.rate > 0 && now >= next

@@ -32,7 +32,7 @@ package final class MutterDesk {
       "gdbus", ["wait", "--session", "--timeout", "30", "org.gnome.Mutter.ScreenCast"],
       environment: environment, in: directory, within: .seconds(40))
     guard asked.exitCode == 0 else { throw ProcessFailure(description: mutter.errors) }
-    plan = directory.file("plan")
+    plan = directory.file("mutter-plan")
     try write("", to: plan)
     session = try ProcessRun(
       "/usr/bin/python3", [packageRoot + "/Tests/Desk/mutter-session.py", plan, cursor],

@@ -27,6 +27,11 @@ package final class PipeWireDaemon {
     sessionManager = try ProcessRun("wireplumber", environment: environment, in: directory)
   }
 
+  /// Has the session manager link nobody, or go on.
+  package func holdSessionManager(_ isHeld: Bool) {
+    sessionManager.signal(isHeld ? SIGSTOP : SIGCONT)
+  }
+
   /// A connection for a client, as the portal hands one out.
   package func connect() throws -> OwnedFD { try connectToPipeWire(at: socketPath) }
 }

@@ -11,6 +11,8 @@ extension ScreenProducer {
     package var colour = SampleColour()
     /// Whether planes lie in a block of memory each, or one behind the other in one.
     package var hasBlocks = false
+    /// What it offers before `format`, and then has no buffers for.
+    package var refused: PixelFormat?
     /// Whether a picture says its stride, which has a gap then; else rows follow each other in words.
     package var saysStride = true
     /// How many bytes it has for what it says of the pointer, and insists on; nil: it says nothing.
@@ -57,6 +59,12 @@ extension ScreenProducer {
         return format
       }
       if offer.hasMemory {
+        if let refused = offer.refused {
+          var other = info
+          other.format = spa_video_format(rawValue: refused.spa)
+          formats.append(
+            spa_format_video_raw_build(&builder, SPA_PARAM_EnumFormat.rawValue, &other))
+        }
         var jpegs = spa_video_info_mjpg()
         (jpegs.size, jpegs.framerate) = (info.size, info.framerate)
         formats.append(
@@ -75,7 +83,8 @@ extension ScreenProducer {
       var wish = ph_buffer_wish(
         count: max(8, bufferCounts.lowerBound), min_count: bufferCounts.lowerBound,
         max_count: bufferCounts.upperBound,
-        data_types: 1 << Int32((usesDMABufs ? SPA_DATA_DmaBuf : SPA_DATA_MemFd).rawValue),
+        data_types: 1
+          << Int32((usesDMABufs || isRefusing ? SPA_DATA_DmaBuf : SPA_DATA_MemFd).rawValue),
         blocks: Int32(offer.blockCount), byte_count: 0)
       let region = Int32(MemoryLayout<spa_meta_region>.size)
       let header = Int32(MemoryLayout<spa_meta_header>.size)

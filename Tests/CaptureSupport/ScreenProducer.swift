@@ -20,9 +20,11 @@ package final class ScreenProducer {
   /// What was agreed on.
   private(set) var width: Int
   private(set) var height: Int
-  package let offer: Offer
+  package private(set) var offer: Offer
   /// Whether dma-bufs were agreed on.
   private(set) var usesDMABufs = false
+  /// Whether what it refuses was agreed on.
+  private(set) var isRefusing = false
   package private(set) var isStreaming = false
   package private(set) var isActive = true
   package private(set) var bufferCount = 0
@@ -76,6 +78,12 @@ package final class ScreenProducer {
     try withFormats { formats, count in
       try check(pw_stream_update_params(stream, formats, count), "pw_stream_update_params")
     }
+  }
+
+  /// No longer offers what it refuses.
+  package func withdrawRefused() throws {
+    offer.refused = nil
+    try resize(width: wished.width, height: wished.height)
   }
 
   /// Stops for a while, or goes on.
@@ -162,6 +170,7 @@ package final class ScreenProducer {
       if spa_format_video_raw_parse(param, &info) >= 0 {
         producer(context).width = Int(info.size.width)
         producer(context).height = Int(info.size.height)
+        producer(context).isRefusing = producer(context).offer.refused?.spa == info.format.rawValue
       }
       producer(context).askForBuffers()
     }

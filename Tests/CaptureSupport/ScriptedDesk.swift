@@ -9,14 +9,18 @@ package final class ScriptedDesk {
   package let portal: ProcessRun
   package let backend: ProcessRun
   private let directory: TestDirectory
-  private let daemon: PipeWireDaemon
+  /// nil: somebody else's.
+  private let daemon: PipeWireDaemon?
   private let permissions: ProcessRun
   private let plan: String
 
-  /// `cursorModes` as the ScreenCast portal has them: 1 hidden, 2 embedded, 4 metadata.
-  package init(in directory: TestDirectory, cursorModes: Int = 3) throws {
+  /// `cursorModes` as the ScreenCast portal has them: 1 hidden, 2 embedded, 4 metadata. `desk` has a session
+  /// bus and PipeWire already.
+  package init(
+    in directory: TestDirectory, cursorModes: Int = 3, before desk: MutterDesk? = nil
+  ) throws {
     self.directory = directory
-    daemon = try PipeWireDaemon(in: directory)
+    daemon = desk == nil ? try PipeWireDaemon(in: directory) : nil
     let portals = directory.file("portals")
     try FileManager.default.createDirectory(atPath: portals, withIntermediateDirectories: true)
     let implemented = ["ScreenCast", "Inhibit", "Access"].map {
@@ -30,7 +34,7 @@ package final class ScriptedDesk {
       UseIn=test
 
       """, to: "\(portals)/test.portal")
-    environment = daemon.environment.merging([
+    environment = (daemon?.environment ?? desk?.environment ?? [:]).merging([
       "XDG_DESKTOP_PORTAL_DIR": portals, "XDG_CURRENT_DESKTOP": "test",
       "XDG_DATA_HOME": directory.file("data"), "GIO_USE_VFS": "local",
       "GSETTINGS_BACKEND": "memory",

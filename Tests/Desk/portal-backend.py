@@ -8,6 +8,7 @@ PLAN is a file that is read anew at each Start. Its lines are `name value`:
     answer WORD     accept, cancel, other, silence, none (no stream) or blank (no results at all)
     after SECONDS   thinks so long about it
     node NAME       the PipeWire node that is shared
+    place X Y       where on the desktop the monitor is that it shows
     second NAME     another one beside it, as a stream of its own
     id NUMBER       says this id instead of the node's
     serial NUMBER   says this serial, where none is said otherwise
@@ -150,6 +151,8 @@ def start(arguments):
         return 0, {}
     identity, serial = node_numbers(wish["node"]) if "node" in wish else (0, 0)
     properties = {"source_type": GLib.Variant("u", 1), "size": GLib.Variant("(ii)", (640, 480))}
+    if "place" in wish:
+        properties["position"] = GLib.Variant("(ii)", tuple(map(int, wish["place"].split())))
     if "serial" in wish:
         properties["pipewire-serial"] = GLib.Variant("t", int(wish["serial"]))
     streams = [] if word == "none" else [(int(wish.get("id", identity)), properties)]

@@ -184,6 +184,28 @@ extension EndToEnd {
         })
     }
 
+    /// On plain HTTP from elsewhere the corner is a video, by Media Source Extensions.
+    private func expectCameraWithoutWebCodecs(of broadcast: Broadcast) throws {
+      let page = try Browser(try broadcast.page(at: Page.ownAddress()))
+      let corner = "document.getElementById('camera-video')"
+      try page.wait(until: "\(corner)?.videoWidth === 640 && !\(corner).hidden")
+      #expect(try page.evaluate("'VideoDecoder' in window") as? Bool == false)
+      try waitUntil(
+        "the camera's video",
+        isTrue: {
+          let seen = try page.colours(of: corner, x: [80, 240, 400, 560], y: 120)
+          return zip(seen, [0, 255, 128, 235]).allSatisfy { seen, grey in
+            seen.distance(to: .init(red: grey, green: grey, blue: grey)) <= 3
+          }
+        })
+      let time = try page.evaluate("\(corner).currentTime") as? Double ?? 0
+      try page.wait(until: "\(corner).currentTime > \(time + 0.5)")
+      try page.evaluate("document.getElementById('show-camera').click()")
+      try page.wait(until: "\(corner).hidden && !\(corner).src")
+      try page.evaluate("document.getElementById('show-camera').click()")
+      try page.wait(until: "!\(corner).hidden && \(corner).videoWidth === 640")
+    }
+
     private func waitForCamera(_ state: String, of broadcast: Broadcast) throws {
       try waitUntil(
         "camera \(state)", within: .seconds(15), isTrue: { broadcast.status?.camera.state == state }
@@ -199,7 +221,8 @@ extension EndToEnd {
         for thing in ["window=counter", "speakers", "microphone"] { try desktop.show(thing) }
         let first = camera("patches", on: desktop)
         let broadcast = try Broadcast(
-          in: directory, desktop: desktop, agent: ["--camera=patches", "--audio", "both"])
+          in: directory, desktop: desktop, agent: ["--camera=patches", "--audio", "both"],
+          anywhere: true)
         try broadcast.waitUntilLive()
         try broadcast.waitForSounds(["app": "on", "mic": "on"])
         try waitForCamera("on", of: broadcast)
@@ -234,6 +257,7 @@ extension EndToEnd {
         try page.wait(until: "\(corner).hidden")
         try page.evaluate("document.getElementById('show-camera').click()")
         try page.wait(until: "!\(corner).hidden")
+        try expectCameraWithoutWebCodecs(of: broadcast)
 
         // Who joins late begins each stream at its keyframe.
         let consumer = try ScriptedPeer.consumer(of: broadcast.consumers)

@@ -94,6 +94,49 @@ extension EndToEnd {
       }
     }
 
+    // mutter 43 goes on giving what is in its place: here another monitor of the same size.
+    @Test(hasMutter)
+    func
+      `BL-28: a monitor taken out of the desktop is paused, not mistaken for another, and comes back`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let desk = try MutterDesk(
+          in: directory, size: (960, 540), beside: [(960, 540)], cursor: "hidden")
+        let portal = try ScriptedDesk(in: directory, before: desk)
+        try portal.answer("answer accept", "node mutter", "place 0 0")
+        let window = try desk.show("counter", "--sizes", "900x500", in: directory)
+        let broadcast = try Broadcast(in: directory, scripted: portal)
+        try broadcast.waitUntilLive()
+        let viewer = try PacketLog(broadcast.consumers)
+        let player = try Player(broadcast.liveTS, in: directory)
+        let number = try player.waitForCounter(past: 10, within: .seconds(10))
+
+        try desk.order("monitors Meta-1")
+        #expect(try viewer.waitForState(.paused) == Self.off)
+        // The state is said again each second.
+        func wait(states: Int) throws -> Int {
+          let told = viewer.states.count
+          try waitUntil("\(states) s of it", isTrue: { viewer.states.count >= told + states })
+          // The last keyframe is said again, too, whose counter is lower.
+          return try #require(player.counters.compactMap { $0 }.max())
+        }
+        let last = try wait(states: 1)
+        #expect(last < number + 150)
+        #expect(try wait(states: 2) == last)
+
+        try desk.order("monitors Meta-0 Meta-1")
+        try viewer.waitForState(.live)
+        #expect(broadcast.status?.json["deaths"] as? Int == 0)
+        // The other one comes and goes, and the picture goes on.
+        try desk.order("monitors Meta-0")
+        try player.waitForCounter(past: last, within: .seconds(10))
+        #expect(viewer.states.last?.state == .live)
+        window.end()
+        broadcast.end()
+      }
+    }
+
     // PipeWire takes the buffers away, and the node stands there still.
     @Test func `BL-02, BL-28: a producer that stops for a while pauses, and goes on as it was`()
       throws
@@ -127,6 +170,27 @@ extension EndToEnd {
         #expect(
           try viewer.receiveState(.interrupted)
             == "source-ended: the screen's PipeWire node is gone")
+        broadcast.end()
+      }
+    }
+
+    // What xdg-desktop-portal-wlr gives at once may be given before the graph is ready for it, and is lost.
+    @Test func `BL-01: a still screen whose first picture was lost is asked for it once more`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let daemon = try PipeWireDaemon(in: directory)
+        let screen = try DrawnScreen(on: daemon, width: 640, height: 360)
+        defer { screen.end() }
+        screen.change {
+          $0.rate = 0
+          $0.isStill = true
+        }
+        let broadcast = try Broadcast(
+          in: directory, agent: ["--source", "node:drawn"], driver: daemon.environment)
+        try broadcast.waitUntilLive(within: .seconds(5))
+        try broadcast.expectScreen(
+          ground: 0x20_4060, width: 640, height: 360, directory)
         broadcast.end()
       }
     }

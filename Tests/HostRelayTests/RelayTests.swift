@@ -107,6 +107,23 @@ import Wire
     }
   }
 
+  @Test("a screen that went away and does not come back ends the session as that")
+  func sourceEnd() throws {
+    try withRelay(["--hold", "1"]) { relay, agent, directory in
+      let consumer = try ScriptedPeer.consumer(of: relay.consumers)
+      do {
+        let link = try agent.begin()
+        try link.sendPacket([0, 0, 0, 1, 0x65, 1, 2, 3], pts: now(), isKeyframe: true)
+        try consumer.receiveState(.live)
+        try link.send(.finished(.sourceEnded, "the window is closed"))
+      }
+      #expect(try consumer.receiveState(.interrupted) == "source-ended: the window is closed")
+      #expect(
+        try consumer.receiveState(.finished)
+          == "source-ended: the window is closed, and has not come back")
+    }
+  }
+
   @Test("an agent that comes back without a picture begins the next session after the hold time")
   func holdTimeWithAgent() throws {
     try withRelay(["--hold", "1"]) { relay, agent, _ in

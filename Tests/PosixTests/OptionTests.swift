@@ -38,6 +38,7 @@ import Testing
       (["--rat", "1"], "unknown option --rat (see --help)"),
       (["--rate"], "--rate needs a value: N"),
       (["--loud=maybe"], "--loud takes yes or no, not maybe"),
+      (["--camera="], "--camera= names nothing: --camera alone, or a value"),
       (["-x"], "unknown option -x (see --help)"),
       (
         ["--config", "/nonexistent"], "configuration: open /nonexistent: No such file or directory"

@@ -21,9 +21,14 @@ struct CameraChoice: Comparable {
 
   static func == (one: CameraChoice, other: CameraChoice) -> Bool { one.ranks == other.ranks }
 
-  /// The best for `wish`; nil when none of the ways can be read here.
-  static func best(of modes: [CameraMode], for wish: CameraWish) -> CameraFormat? {
-    modes.flatMap { choices(in: $0, for: wish) }.min()?.format
+  /// Those that can be read here, the best for `wish` first.
+  static func ranked(_ modes: [CameraMode], for wish: CameraWish) -> [CameraFormat] {
+    var formats: [CameraFormat] = []
+    for choice in modes.flatMap({ choices(in: $0, for: wish) }).sorted()
+    where !formats.contains(choice.format) {
+      formats.append(choice.format)
+    }
+    return formats
   }
 
   /// What there is, in one line, for who can read none of it.

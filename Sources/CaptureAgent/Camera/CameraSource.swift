@@ -17,6 +17,7 @@ final class CameraSource: ScreenSource {
   private var stream: PipeWireSource?
   private var watch: TimerSource?
   private var pictureCount = 0
+  private var attemptCount = 1
   private var decoding = (decoded: 0, refused: 0)
 
   init(
@@ -73,7 +74,7 @@ final class CameraSource: ScreenSource {
   private func deliver(_ event: SourceEvent) {
     switch event {
     case .format: watchPictures()
-    case .suspended, .broken: break
+    case .placed, .suspended, .broken: break
     case .ended: stop()
     }
     onEvent(event)
@@ -86,6 +87,10 @@ final class CameraSource: ScreenSource {
   }
 
   private func lookAtPictures() {
+    let attempts = stream?.attemptCount ?? 0
+    defer { attemptCount = attempts }
+    // Another way of the camera's was just asked for.
+    guard attempts == attemptCount else { return }
     let count = counts.taken + counts.replaced + counts.rejected
     let now = slot.decoding
     let before = (pictureCount, decoding)

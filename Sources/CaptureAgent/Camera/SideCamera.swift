@@ -76,7 +76,7 @@ final class SideCamera {
         return lose(refusal)
       }
       if state == .on { outlet.changed() } else { become(.on, "") }
-    case .suspended: break  // One that stops has ended.
+    case .placed, .suspended: break  // One that stops has ended.
     case .broken(let isBroken):
       self.isBroken = isBroken
       announce()

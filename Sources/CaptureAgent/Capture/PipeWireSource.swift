@@ -29,6 +29,8 @@ final class PipeWireSource: ScreenSource {
     }
   }
 
+  // Of a camera that refuses one after the other: it is busy, or broken.
+  private static let mostAttempts = 4
   // A session manager shows a portal's client its cameras one by one, within so long.
   private static let showingPatience = Duration.seconds(2)
 
@@ -48,6 +50,12 @@ final class PipeWireSource: ScreenSource {
   private var node: Connection.Node?
   private var formats: NodeFormats?
   private var showing: TimerSource?
+  /// A camera's ways that are still to be tried, the best first; and all that it has, in words.
+  private var choices: [CameraFormat] = []
+  private var offered = ""
+  private var nextAttempt: EventSource?
+  /// How many of a camera's ways were tried.
+  private(set) var attemptCount = 0
   private let isRemote: Bool
   private var format: VideoFormat?
   /// What was said of it last.
@@ -114,6 +122,8 @@ final class PipeWireSource: ScreenSource {
     settled = counts
     showing = nil
     formats = nil
+    nextAttempt?.remove()
+    nextAttempt = nil
     stream = nil
     connection = nil
   }
@@ -144,27 +154,28 @@ final class PipeWireSource: ScreenSource {
         connection: connection, loop: loop, name: "porthole-capture",
         asksForCursor: asksForCursor, observer: self)
       self.stream = stream
-      try stream.connect(to: node, frameRate: frameRate, modifiers: modifiers, camera: camera)
+      try stream.connect(
+        to: node, frameRate: frameRate, modifiers: modifiers, camera: camera,
+        isLast: choices.isEmpty)
     } catch {
       end(.unavailable, "PipeWire gave no stream: \(error)")
     }
   }
 
-  /// Asks the camera what it can do, and it for the best of that.
+  /// Asks the camera what it can do, and for the best of that; for the next best where that is refused.
   private func chooseFormat(of node: Connection.Node, for wish: CameraWish) {
     guard let connection else { return }
     formats = NodeFormats(of: node, on: connection) { [unowned self] modes in
-      guard let format = CameraChoice.best(of: modes, for: wish) else {
+      offered = CameraChoice.list(modes)
+      choices = Array(CameraChoice.ranked(modes, for: wish).prefix(Self.mostAttempts))
+      guard !choices.isEmpty else {
         return end(
           .unavailable,
-          "\(node.name ?? "the camera") gives no pictures that are read here: it has "
-            + CameraChoice.list(modes))
+          "\(node.name ?? "the camera") gives no pictures that are read here: it has \(offered)")
       }
-      Log.note(
-        "camera \(node.title ?? node.name ?? "\(node.id)"): \(format.size) at \(format.rate), "
-          + "\(format.pixel)")
-      connectStream(to: node, camera: format)
+      attempt()
     }
+    nextAttempt = try? loop.addEvent { [weak self] in self?.attempt() }
     if formats == nil { end(.unavailable, "PipeWire shows no nodes") }
   }
 
@@ -183,6 +194,30 @@ final class PipeWireSource: ScreenSource {
       }
       waitForCamera(wish)
     }
+  }
+
+  /// Asks for the best of the camera's ways that was not tried yet.
+  private func attempt() {
+    guard let node, let connection, !choices.isEmpty else { return }
+    settled = counts
+    stream = nil
+    let format = choices.removeFirst()
+    attemptCount += 1
+    Log.note(
+      "camera \(node.title ?? node.name ?? "\(node.id)"): \(format.size) at \(format.rate), "
+        + "\(format.pixel)")
+    // Behind the end of the last attempt's stream: until then the camera keeps to what was agreed with that.
+    connection.roundTrip { [weak self] in self?.connectStream(to: node, camera: format) }
+  }
+
+  /// Whether a camera that would not give its pictures so is asked for them otherwise.
+  private func triesNext(after end: StreamEnd) -> Bool {
+    guard !choices.isEmpty, counts.taken == 0, end != .unlinked, let nextAttempt else {
+      return false
+    }
+    Log.note("the camera does not give its pictures so: its next best way is asked for")
+    nextAttempt.signal()
+    return true
   }
 
   /// Looks again until the session manager has shown the camera.
@@ -293,7 +328,10 @@ extension PipeWireSource: StreamObserver {
   }
 
   func streamEnded(_ end: StreamEnd) {
+    if triesNext(after: end) { return }
     switch end {
+    case _ where !offered.isEmpty && counts.taken == 0 && end != .unlinked:
+      self.end(.unavailable, "the camera gives no pictures (\(end.words)): it has \(offered)")
     case .neverStarted:
       self.end(
         .unavailable,

@@ -57,6 +57,8 @@ enum SourceEvent: Sendable {
   /// What frames follow; a crop may make single ones smaller. The same size comes again where more is known of
   /// the memory.
   case format(SourceFormat)
+  /// Those that follow are of the monitor that is there on the desktop.
+  case placed(MonitorLayout.Place)
   /// The producer has stopped for a while, as one whose monitor is off, or goes on.
   case suspended(Bool)
   /// Whether nothing but broken pictures comes, and has for a while.
@@ -85,7 +87,13 @@ extension SourceEnd {
   static let byPerson = SourceEnd(code: .finished, text: "ended by the person at the screen")
 
   /// What cannot be opened for want of memory is the limit's doing, and so is a thread.
-  init(opening error: any Error) {
+  init(opening error: any Error, listening address: SocketAddress) {
+    if let error = error as? PosixError, error.code == EADDRINUSE {
+      self.init(
+        code: .temporary,
+        text: "\(address) is in use: end the other program or choose --listen")
+      return
+    }
     let number = (error as? PosixError)?.code ?? (error as? PipeWireError)?.code
     let isMemory = number == ENOMEM || number == EAGAIN || AllocationGuard.hasShed
     self.init(code: isMemory ? .memoryLimit : .unavailable, text: "\(error)")

@@ -53,14 +53,21 @@ final class DesktopPresence {
     }
     lock = LockWatch {
       if $0 { pause.begin(.locked) } else { pause.end(.locked) }
-      pause.decide()
+      pause.decide(.locked)
     }
-    outputs = OutputWatch { $0 ? pause.begin(.outputOff) : pause.end(.outputOff) }
+    outputs = OutputWatch {
+      switch $0 {
+      case .unknown: return pause.wait(for: .outputOff)
+      case .off: pause.begin(.outputOff)
+      case .on: pause.end(.outputOff)
+      }
+      pause.decide(.outputOff)
+    }
   }
 
   /// Looks for the buses. Where a lock is to pause, nothing is shown until it is known whether there is one.
   func start() {
-    if wishes.pausesOnLock { pause.wait() }
+    if wishes.pausesOnLock { pause.wait(for: .locked) }
     connect(now: MonotonicClock.now())
     if wishes.pausesOnLock { lock.settle() }
   }
@@ -75,7 +82,12 @@ final class DesktopPresence {
   func review() {
     if !wishes.pausesOnLock || lock.isUnlocked { pause.end(.locked) }
     if !isAsleep { pause.end(.asleep) }
-    if !outputs.isDark { pause.end(.outputOff) }
+    if !outputs.isOff { pause.end(.outputOff) }
+  }
+
+  /// Pictures of this size come, of a monitor at `place` where that is known.
+  func screenShown(at place: MonitorLayout.Place?, size: (width: Int, height: Int)) {
+    if wishes.watchesOutputs { outputs.show(at: place, size: size) }
   }
 
   /// The producer of its pictures has stopped for a while, or goes on.
@@ -85,7 +97,7 @@ final class DesktopPresence {
   func tick(now: Int64, frames: Int) {
     if isLost {
       isLost = false
-      outputs.forget()
+      try? outputs.use(nil)
       drop()
       if wishes.pausesOnLock { lock.lose(.session) }
     }
@@ -124,7 +136,7 @@ final class DesktopPresence {
       // Also one that is not wanted any more may stand there still.
       try notification.use(bus)
       if wishes.pausesOnLock { try lock.watchSavers(on: bus) }
-      if wishes.watchesOutputs { try outputs.watch(on: bus) }
+      if wishes.watchesOutputs { try outputs.use(bus) }
     } catch {
       isLost = true
     }

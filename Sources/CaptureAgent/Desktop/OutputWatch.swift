@@ -1,14 +1,20 @@
-/// Hears from GNOME's compositor whether it has switched its monitors off, as a desktop does that is idle or
-/// locked, and tells when the screen has gone dark with them. Loop thread only.
+/// Hears whether the screen that is shown is switched off or taken from the desktop. GNOME's compositor tells
+/// of its monitors, PipeWire of a producer that has stopped, whatever desktop it is of. Loop thread only.
 ///
 /// A monitor that is off gives no frames; a virtual one goes on, though the compositor says the same of it, and
-/// so does a window that is drawn for others. So a screen that gives frames meanwhile is on. Other desktops
-/// stop the producer, which PipeWire tells, or end its node.
+/// so does a window that is drawn for others. So a screen that gives frames meanwhile is on. But of a monitor that
+/// is no part of the desktop any more mutter 43 goes on giving what is in its place, another monitor perhaps.
 ///
 /// https://gitlab.gnome.org/GNOME/mutter/-/blob/43.8/data/dbus-interfaces/org.gnome.Mutter.DisplayConfig.xml
 final class OutputWatch {
-  private static let service = "org.gnome.Mutter.DisplayConfig"
-  private static let object = "/org/gnome/Mutter/DisplayConfig"
+  /// What is known of the screen.
+  enum Sight {
+    case on
+    case off
+    /// It is being asked for.
+    case unknown
+  }
+
   private static let properties = "org.freedesktop.DBus.Properties"
   private static let property = "PowerSaveMode"
   /// Stand-by, suspended, off; 0 is on, and -1 is said where nothing can be switched.
@@ -26,35 +32,57 @@ final class OutputWatch {
     case seen
   }
 
-  private let onChange: (Bool) -> Void
-  private var phase = Phase.on { didSet { tellChange() } }
-  /// What PipeWire says of the producer, whatever desktop it is of.
-  private var isSuspended = false { didSet { tellChange() } }
-  private var isToldDark = false
+  private let onChange: (Sight) -> Void
+  private weak var bus: Bus?
+  private var phase = Phase.on { didSet { tell() } }
+  private var isSuspended = false { didSet { tell() } }
+  /// The monitor that is shown; nil: none, or nobody knows.
+  private var connector: String?
+  private var isGone = false { didSet { tell() } }
+  private var isAsking = false { didSet { tell() } }
+  private var told = Sight.on
 
-  var isDark: Bool { if case .dark = phase { true } else { isSuspended } }
+  /// `onChange` is told of each change. It is called inside a callback of the bus, which must not be dropped
+  /// there.
+  init(onChange: @escaping (Sight) -> Void) { self.onChange = onChange }
 
-  /// `onChange` is told whether the screen is dark at each change. It is called inside a callback of the bus,
-  /// which must not be dropped there.
-  init(onChange: @escaping (Bool) -> Void) { self.onChange = onChange }
+  private var sight: Sight {
+    if isSuspended || isGone { return .off }
+    if case .dark = phase { return .off }
+    return isAsking ? .unknown : .on
+  }
 
-  /// A session bus that is there from now on.
-  func watch(on bus: Bus) throws(BusError) {
-    try bus.watchSignal("PropertiesChanged", of: Self.properties, from: Self.service) {
+  var isOff: Bool { sight == .off }
+
+  /// A session bus that is there from now on; nil when it is gone, and whoever would say that all is on again.
+  func use(_ bus: Bus?) throws(BusError) {
+    self.bus = bus
+    forget()
+    guard let bus else { return }
+    try bus.watchSignal("PropertiesChanged", of: Self.properties, from: MonitorLayout.service) {
       [unowned self] _, values in
-      guard values.count > 1, values[0].text == Self.service,
+      guard values.count > 1, values[0].text == MonitorLayout.service,
         let mode = values[1][Self.property]?.integer
       else { return }
       become(mode)
     }
-    try bus.watchOwner(of: Self.service) { [unowned self, unowned bus] _, new in
-      if new.isEmpty { forget() } else { try? ask(bus) }
+    try bus.watchSignal("MonitorsChanged", of: MonitorLayout.service, from: MonitorLayout.service) {
+      [unowned self] _, _ in lookAround()
     }
-    try ask(bus)
+    try bus.watchOwner(of: MonitorLayout.service) { [unowned self] _, new in
+      if new.isEmpty { forget() } else { try? askForMode() }
+    }
+    try askForMode()
   }
 
-  /// Whoever would say that it is on again is gone.
-  func forget() { phase = .on }
+  /// Frames are those of the monitor at `place`; nil: of one that their size, in pixels, tells.
+  func show(at place: MonitorLayout.Place?, size: (width: Int, height: Int)) {
+    guard let bus, connector == nil else { return }
+    let size = MonitorLayout.Size(width: Int64(size.width), height: Int64(size.height))
+    try? MonitorLayout.ask(on: bus, timeout: Self.patience) { [unowned self] layout in
+      connector = layout?.connector(at: place, size: size)
+    }
+  }
 
   func suspend(_ isSuspended: Bool) { self.isSuspended = isSuspended }
 
@@ -69,10 +97,31 @@ final class OutputWatch {
     }
   }
 
-  private func ask(_ bus: Bus) throws(BusError) {
-    try bus.call(
-      "Get", of: Self.properties, at: Self.object, on: Self.service,
-      [.string(Self.service), .string(Self.property)], timeout: Self.patience, startsService: false
+  private func forget() {
+    phase = .on
+    connector = nil
+    isGone = false
+    isAsking = false
+  }
+
+  private func lookAround() {
+    guard let bus, let connector else { return }
+    isAsking = true
+    do throws(BusError) {
+      try MonitorLayout.ask(on: bus, timeout: Self.patience) { [unowned self] layout in
+        isGone = layout?.isOn(connector) == false
+        isAsking = false
+      }
+    } catch {
+      isAsking = false
+    }
+  }
+
+  private func askForMode() throws(BusError) {
+    try bus?.call(
+      "Get", of: Self.properties, at: MonitorLayout.object, on: MonitorLayout.service,
+      [.string(MonitorLayout.service), .string(Self.property)], timeout: Self.patience,
+      startsService: false
     ) { [unowned self] reply in
       if case .success(let values) = reply, let mode = values.first?.integer { become(mode) }
     }
@@ -86,9 +135,9 @@ final class OutputWatch {
     }
   }
 
-  private func tellChange() {
-    guard isDark != isToldDark else { return }
-    isToldDark = isDark
-    onChange(isDark)
+  private func tell() {
+    guard sight != told else { return }
+    told = sight
+    onChange(sight)
   }
 }

@@ -6,6 +6,8 @@ struct GrantedNode: Equatable, Sendable {
   let id: UInt32
   /// `pipewire-serial`, from version 6 of the portal's interface on.
   let serial: Int64?
+  /// Of the monitor that it shows; nil for a window, and where the portal does not tell.
+  var place: MonitorLayout.Place?
 
   /// Whether that is this node, and no other one under its id.
   func isOne(_ node: Connection.Node) -> Bool {

@@ -90,6 +90,7 @@ final class PortalSource: ScreenSource {
       farewell?.arm(after: Self.farewellTime)
     }
     self.stream = stream
+    if let place = node.place { mailbox?.post(.placed(place)) }
     stream.start()
   }
 

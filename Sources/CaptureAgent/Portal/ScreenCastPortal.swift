@@ -210,7 +210,12 @@ final class ScreenCastPortal {
         Log.note("the ScreenCast portal gave several streams: the first is broadcast")
       }
       keep(results["restore_token"]?.text)
-      openRemote(GrantedNode(id: id, serial: stream[1]?["pipewire-serial"]?.integer))
+      let kind = stream[1]?["source_type"]?.unsigned
+      openRemote(
+        GrantedNode(
+          id: id, serial: stream[1]?["pipewire-serial"]?.integer,
+          place: kind == SourceKind.window.rawValue
+            ? nil : MonitorLayout.Place(stream[1]?["position"])))
     }
   }
 

@@ -1,3 +1,5 @@
+import Wire
+
 /// What a user wants to be heard, and how well.
 struct SoundWish: Equatable, Sendable {
   /// nil: none at the start.
@@ -6,7 +8,10 @@ struct SoundWish: Equatable, Sendable {
   var bitsPerSecond = 96_000
 
   /// Sounds that are wanted at the start.
-  var count: Int { (application == nil ? 0 : 1) + (microphone == nil ? 0 : 1) }
+  var wanted: [StreamDescription.Source] {
+    (application == nil ? [] : [.appSound]) + (microphone == nil ? [] : [.microphone])
+  }
+  var count: Int { wanted.count }
 
   /// Nothing is heard.
   init() {}

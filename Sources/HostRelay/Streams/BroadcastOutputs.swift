@@ -19,7 +19,7 @@ final class BroadcastOutputs {
     packets.requestCameraKeyframe = { [camera] in camera.askForKeyframe(.behind) }
   }
 
-  var streams: [Stream] { screenStreams + [camera.container.stream] }
+  var streams: [Stream] { screenStreams + camera.streams }
 
   /// Those whose keyframes are the screen's.
   var screenStreams: [Stream] { [packets, container.stream, fragments.stream, movie.stream] }
@@ -62,7 +62,7 @@ final class BroadcastOutputs {
       movie.put(sound: raw.payload, of: description.source, pts: pts, now: now)
     case .cameraKeyframe, .cameraPicture:
       let kind: Packet.Kind = kind == .cameraKeyframe ? .keyframe : .picture
-      camera.container.put(raw.payload, kind: kind, pts: pts, frame: frame, now: now)
+      camera.put(raw.payload, kind: kind, pts: pts, frame: frame, now: now)
     case .keyframe, .picture:
       guard description.source == .screen else { return }
       container.put(raw.payload, kind: kind, pts: pts, frame: frame, now: now)

@@ -5,6 +5,8 @@ import Wire
 final class CameraStream {
   /// As MPEG-TS, without sound.
   let container: ContainerOutput
+  /// As fragmented MP4, for pages.
+  let fragments = FragmentOutput()
   /// Its number on the link; nil while the agent has described none.
   private(set) var number: UInt32?
   private(set) var requests = KeyframeRequests()
@@ -13,9 +15,21 @@ final class CameraStream {
 
   init() throws(MuxerError) {
     container = try ContainerOutput()
-    container.stream.requestKeyframe = { [weak self] in
-      self?.askForKeyframe($0, isServed: $1) ?? false
+    for stream in streams {
+      stream.requestKeyframe = { [weak self] in
+        self?.askForKeyframe($0, isServed: $1) ?? false
+      }
     }
+  }
+
+  var streams: [Stream] { [container.stream, fragments.stream] }
+
+  /// Passes one access unit on.
+  func put(
+    _ accessUnit: ArraySlice<UInt8>, kind: Packet.Kind, pts: Int64, frame: Duration, now: Moment
+  ) {
+    container.put(accessUnit, kind: kind, pts: pts, frame: frame, now: now)
+    fragments.put(accessUnit, kind: kind, pts: pts, frame: frame, now: now)
   }
 
   func described(as number: UInt32) { self.number = number }
@@ -42,6 +56,7 @@ final class CameraStream {
   /// The session is over.
   func finish() {
     container.finish()
+    fragments.finish()
     number = nil
   }
 

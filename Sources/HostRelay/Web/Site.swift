@@ -43,6 +43,11 @@ struct Site {
         SocketFeed(
           source: broadcast.outputs.fragments.stream, preface: [], isHeld: false,
           wantsKeyframe: { broadcast.askForKeyframe(of: $0, .consumer) }))
+    case "/watch-camera.mp4":
+      return .socket(
+        SocketFeed(
+          source: broadcast.outputs.camera.fragments.stream, preface: [], isHeld: false,
+          wantsKeyframe: { _ in broadcast.outputs.camera.askForKeyframe(.consumer) }))
     case "/watch":
       return .socket(
         SocketFeed(

@@ -122,6 +122,7 @@ struct StatusDocument {
       ("fragments", .object(output(broadcast.outputs.fragments.stream))),
       ("movies", .object(output(broadcast.outputs.movie.stream))),
       ("cameras", .object(output(broadcast.outputs.camera.container.stream))),
+      ("camera_fragments", .object(output(broadcast.outputs.camera.fragments.stream))),
     ])
   }
 

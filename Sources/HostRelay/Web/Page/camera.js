@@ -1,31 +1,28 @@
-// The camera beside the screen: a small picture in a corner, by WebCodecs, which can be put away.
+// The camera beside the screen: a small picture in a corner, which can be put away. It is played as the screen
+// is: by WebCodecs, or by Media Source Extensions.
 
 import * as codecs from "/codecs.js";
+import * as source from "/source.js";
 import * as wire from "/wire.js";
 
 export class Camera {
-  /** `send` sends a message to the relay. */
-  constructor(canvas, button, send) {
+  /** `address` is that of its fragments; `send` sends a message to the relay. */
+  constructor({ canvas, video, button, address }, send) {
     this.canvas = canvas;
+    this.video = video;
     this.button = button;
+    this.address = address;
     this.send = send;
     this.isWanted = true;
-    this.mayPlay = false;
     this.state = "off";
     button.onclick = () => this.toggle();
-    this.player = codecs.isSupported && new codecs.CodecPlayer(canvas, {
-      decoded: () => {},
-      shown: () => {},
-      dropped: () => {},
-      waitFor: () => undefined,
-      needsKeyframe: () => this.ask(),
-      failed: (why) => console.warn(why),
-    });
   }
 
-  /** Its stream has this number. */
-  describe(stream) {
+  /** Its stream has this number, and its pictures this codec. */
+  describe(stream, codec) {
     this.stream = stream;
+    this.codec = codec;
+    this.show();
   }
 
   /** How it stands: {state, detail}. */
@@ -38,26 +35,52 @@ export class Camera {
 
   /** One access unit of its stream. */
   take(data, isKeyframe, time) {
-    if (this.isShown) this.player.take(data, isKeyframe, time);
+    if (this.isShown && !this.isSource) this.player.take(data, isKeyframe, time);
   }
 
-  /** Whether pictures come that WebCodecs plays. */
-  setPlayable(mayPlay) {
-    this.mayPlay = mayPlay;
-    this.restart();
+  /** By WebCodecs, or by Media Source Extensions: "codecs" or "source". */
+  choose(name) {
+    this.player?.close();
+    this.playing = undefined;
+    this.isSource = name === "source";
+    const { isSupported } = this.isSource ? source : codecs;
+    this.player = isSupported && this.makePlayer();
     this.show();
+  }
+
+  makePlayer() {
+    const events = {
+      decoded: () => {},
+      shown: () => {},
+      dropped: () => {},
+      waitFor: () => undefined,
+      needsKeyframe: () => this.ask(),
+      failed: (why) => {
+        console.warn(why);
+        if (this.isSource) setTimeout(() => this.startAnew(), 1000);
+      },
+    };
+    return this.isSource
+      ? new source.SourcePlayer(this.video, this.address, events)
+      : new codecs.CodecPlayer(this.canvas, events);
   }
 
   /** Goes on at a keyframe. */
   restart() {
-    if (this.player) this.player.restart();
+    if (this.player && !this.isSource) this.player.restart();
+  }
+
+  startAnew() {
+    if (!this.isSource || !this.playing) return;
+    this.playing = undefined;
+    this.show();
   }
 
   toggle() {
     this.isWanted = !this.isWanted;
     this.restart();
     this.show();
-    if (this.isShown) this.ask();
+    if (this.isShown && !this.isSource) this.ask();
   }
 
   ask() {
@@ -65,15 +88,25 @@ export class Camera {
   }
 
   get isShown() {
-    return Boolean(this.player) && this.mayPlay && this.isWanted && this.state === "on";
+    return Boolean(this.player) && this.isWanted && this.state === "on";
   }
 
   show() {
-    this.canvas.hidden = !this.isShown;
-    this.button.hidden = !(this.player && this.mayPlay && this.state !== "off");
+    this.canvas.hidden = !this.isShown || this.isSource;
+    this.video.hidden = !this.isShown || !this.isSource;
+    this.button.hidden = !(this.player && this.state !== "off");
     this.button.disabled = this.state !== "on";
     this.button.textContent = this.state === "lost" ? "Camera lost" : "Camera";
     this.button.title = this.state === "lost" ? this.detail : "Key c";
     this.button.setAttribute("aria-pressed", String(this.isShown));
+    if (this.isSource) this.play(this.isShown && !document.hidden ? this.codec : undefined);
+  }
+
+  /** Fragments of this codec; undefined: none. */
+  play(codec) {
+    if (!this.player || codec === this.playing) return;
+    this.playing = codec;
+    if (codec) this.player.start(codec);
+    else this.player.close();
   }
 }

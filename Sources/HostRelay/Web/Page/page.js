@@ -179,7 +179,7 @@ function take(message) {
       const description = wire.readDescription(message.payload);
       sources.set(message.stream, description.source);
       if (description.isVideo && description.source === 1) describe(description.codec);
-      if (description.isVideo && description.source === 2) camera.describe(message.stream);
+      if (description.isVideo && description.source === 2) camera.describe(message.stream, description.codec);
       break;
     }
     case wire.kinds.soundState: {
@@ -318,7 +318,7 @@ function choose(name) {
     ? new source.SourcePlayer(element("video"), address("/watch.mp4"), events)
     : new codecs.CodecPlayer(element("canvas"), events);
   counts.latency = undefined;
-  camera.setPlayable(!isSource);
+  camera.choose(name);
   chooseMixer();
   if (socket?.readyState !== WebSocket.OPEN) return;
   send(wire.hold(isSource || document.hidden));
@@ -344,7 +344,10 @@ async function post(what, body = {}) {
   }
 }
 
-const camera = new Camera(element("camera"), element("show-camera"), send);
+const camera = new Camera({
+  canvas: element("camera"), video: element("camera-video"), button: element("show-camera"),
+  address: address("/watch-camera.mp4"),
+}, send);
 const outputs = new Outputs(element("outputs"), ask);
 const setup = new Setup(element("setup"), ask, showStatus);
 
@@ -390,6 +393,7 @@ document.onvisibilitychange = () => {
   if (player instanceof source.SourcePlayer) {
     if (document.hidden) player.close();
     else if (codec) player.start(codec);
+    camera.show();
   } else {
     send(wire.hold(document.hidden));
   }
