@@ -175,7 +175,7 @@ package final class Stream {
     case PW_STREAM_STATE_STREAMING:
       if !awaitsBuffers { patience?.disarm() }
       suspend(false)
-      if !hasPicture, !isHeld, camera == nil {
+      if !hasPicture, !isHeld, wish.camera == nil {
         knocking?.arm(after: Self.picturePatience * (1 << knocks))
       }
     default: break
