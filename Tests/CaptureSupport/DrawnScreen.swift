@@ -35,6 +35,9 @@ package final class DrawnScreen: Sendable {
     var failure: String?
   }
 
+  // Before a picture that is drawn by itself, in nanoseconds.
+  private static let rest: Int64 = 50_000_000
+
   private let state: Mutex<State>
   private let gone = DispatchSemaphore(value: 0)
 
@@ -96,6 +99,7 @@ package final class DrawnScreen: Sendable {
       height: size.height, offer: offer)
     let timer = try loop.addTimer { loop.quit() }
     var next = MonotonicClock.now()
+    var sent: Int64 = 0
     var (starts, wasStreaming, isOwed) = (0, false, false)
     var random = SplitMix(seed: UInt64(next))
     while true {
@@ -116,8 +120,11 @@ package final class DrawnScreen: Sendable {
       if orders.isActive != screen.isActive { screen.setActive(orders.isActive) }
       let now = MonotonicClock.now()
       let isDue = orders.rate > 0 && now >= next
-      if !isDue { screen.flush() }
-      if isDue || orders.once > 0, screen.present(orders.picture(number)) {
+      if !isDue, screen.flush() { sent = now }
+      // PipeWire passes over what comes before it is done with the one before, and nothing follows this.
+      let isAlone = orders.once > 0 && now - sent > Self.rest
+      if isDue || isAlone, screen.present(orders.picture(number)) {
+        sent = now
         state.withLock {
           $0.drawn.append(now)
           if orders.once > 0 { $0.orders.once -= 1 }

@@ -118,13 +118,14 @@ package final class ScreenProducer {
   }
 
   /// Sends what stayed behind because the consumer was not done with the one before: on a busy machine that
-  /// is what was drawn last.
-  package func flush() {
+  /// is what was drawn last. Whether there was any.
+  package func flush() -> Bool {
     var time = pw_time()
     guard pw_stream_get_time_n(stream, &time, MemoryLayout<pw_time>.size) == 0,
       time.queued_buffers > 0
-    else { return }
+    else { return false }
     pw_stream_trigger_process(stream)
+    return true
   }
 
   private func add(_ buffer: UnsafeMutablePointer<pw_buffer>) {

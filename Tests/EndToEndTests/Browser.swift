@@ -86,8 +86,8 @@ final class Browser {
       """
       (async () => {
         const begin = performance.now();
-        const holds = () => { try { return \(condition); } catch { return false; } };
-        while (!holds()) await new Promise((go) => setTimeout(go, 5));
+        const holds = async () => { try { return \(condition); } catch { return false; } };
+        while (!(await holds())) await new Promise((go) => setTimeout(go, 5));
         return performance.now() - begin;
       })()
       """) as? Double ?? .infinity

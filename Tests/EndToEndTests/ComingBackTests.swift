@@ -11,7 +11,8 @@ extension EndToEnd {
     private static let limit = Duration.seconds(3)
 
     @Test
-    func `each part of the desktop is killed and started again: a picture within 3 s of that`()
+    func
+      `BL-29: each part of the desktop is killed and started again: a picture within 3 s of that`()
       throws
     {
       try withTestDirectory { directory in
@@ -55,7 +56,9 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a desktop that sleeps for a while is shown and heard again when it wakes`() throws {
+    @Test func `BL-29: a desktop that sleeps for a while is shown and heard again when it wakes`()
+      throws
+    {
       try withTestDirectory { directory in
         let desktop = try DesktopSession(in: directory, size: (1280, 720))
         for thing in ["window=counter", "speakers"] { try desktop.show(thing) }
@@ -92,7 +95,8 @@ extension EndToEnd {
     }
 
     @Test(.enabled(if: isLongRun, "it takes as long as a processor's share wants"))
-    func `what waits for a desktop that is gone takes less than a hundredth of a processor`() throws
+    func `BL-29: what waits for a desktop that is gone takes less than a hundredth of a processor`()
+      throws
     {
       try withTestDirectory { directory in
         let desktop = try DesktopSession(in: directory, size: (1280, 720))
@@ -118,7 +122,8 @@ extension EndToEnd {
       }
     }
 
-    @Test func `while nothing plays the sound's time goes on, and the next tone is on time`() throws
+    @Test func `BL-19: while nothing plays the sound's time goes on, and the next tone is on time`()
+      throws
     {
       try withTestDirectory { directory in
         let desktop = try DesktopSession(in: directory, size: (640, 480))
@@ -184,7 +189,9 @@ extension EndToEnd {
       }
     }
 
-    @Test func `the sound follows another default output, and one that is taken away`() throws {
+    @Test func `BL-21: the sound follows another default output, and one that is taken away`()
+      throws
+    {
       try withTestDirectory { directory in
         let desktop = try DesktopSession(in: directory, size: (640, 480))
         try desktop.show("speakers")

@@ -1,3 +1,4 @@
+import CaptureSupport
 import Foundation
 import Glibc
 import TestSupport
@@ -72,6 +73,28 @@ extension EndToEnd {
         #expect(try page.evaluate(Page.state) as? String == "paused")
         try page.shot("paused-by-signal", in: directory)
         try page.evaluate("document.getElementById('pause').click()")
+        try page.waitForPictures(5, width: 640)
+      }
+    }
+
+    // BL-08: the last whole picture stays, and looks like a screen on which nothing moves.
+    @Test func `a screen that gives nothing but broken pictures is told of while it does`() throws {
+      try withDrawnScreen(size: (640, 360)) { screen, broadcast, directory in
+        let page = try Browser(broadcast.page)
+        try page.waitForPictures(5, width: 640)
+        screen.change {
+          $0.picture = {
+            var picture = ScreenProducer.Picture(NumberedPicture(number: $0))
+            picture.headerFlags = 2
+            return picture
+          }
+        }
+        let words = "document.getElementById('heard').textContent"
+        try page.wait(until: "\(words) === 'Screen lost: its source gives no whole pictures'")
+        #expect(try page.evaluate(Page.state) as? String == "live")
+        try page.shot("broken", in: directory)
+        screen.change { $0.picture = { .init(NumberedPicture(number: $0)) } }
+        try page.wait(until: "\(words) === ''")
         try page.waitForPictures(5, width: 640)
       }
     }

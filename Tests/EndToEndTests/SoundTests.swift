@@ -47,7 +47,8 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a sound that is taken away is told of within 2 s and comes back by itself`() throws
+    @Test func `BL-22: a sound that is taken away is told of within 2 s and comes back by itself`()
+      throws
     {
       try withTestDirectory { directory in
         let desktop = try DesktopSession(in: directory, size: (1280, 720))
@@ -270,8 +271,7 @@ extension EndToEnd {
       }
     }
 
-    // BL-18
-    @Test func `a sink and a microphone whose clocks are off stay in step with the picture`()
+    @Test func `BL-18: a sink and a microphone whose clocks are off stay in step with the picture`()
       throws
     {
       try withTestDirectory { directory in

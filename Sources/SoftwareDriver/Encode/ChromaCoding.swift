@@ -28,10 +28,9 @@ extension PictureEncoder {
     let levels = unsafe work.chroma.pointer(at: 128 &* set)
     let masks = unsafe work.masks.pointer(at: Workspace.masksPerSet &* set)
     let dc = unsafe work.chromaDC.pointer()
-    let found = unsafe porthole_forward_chroma(
+    var blocks = unsafe porthole_forward_chroma(
       source, job.source.stride, prediction.samples, prediction.stride, quantizer, levels,
       masks + Workspace.chromaMasks, dc)
-    var blocks = found
     if blocks != 0, isMoving {
       blocks = unsafe porthole_drop_chroma(levels, masks + Workspace.chromaMasks, blocks)
     }
@@ -47,6 +46,6 @@ extension PictureEncoder {
     unsafe porthole_inverse_chroma(
       target, job.target.stride, prediction.samples, prediction.stride, quantizer, levels, dc,
       pattern == 0 ? 0 : 1)
-    return ChromaResidual(pattern: pattern, blocks: blocks, hasResidue: blocks != found)
+    return ChromaResidual(pattern: pattern, blocks: blocks)
   }
 }

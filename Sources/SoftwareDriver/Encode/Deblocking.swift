@@ -37,8 +37,8 @@ extension PictureEncoder {
       job, offsets, strengths, qp: (Int(macroblocks[index].qp), Int(macroblocks[before].qp)),
       column: column, row: row, edge: 0, isVertical: isVertical)
     if changed {
-      noteFiltered(index, in: job)
-      noteFiltered(before, in: job)
+      noteFiltered(index, beside: before, in: job)
+      noteFiltered(before, beside: index, in: job)
     }
   }
 
@@ -62,9 +62,17 @@ extension PictureEncoder {
     }
   }
 
-  /// A macroblock that repeats the reference no longer has its pixels, nor its quality.
-  private func noteFiltered(_ index: Int, in job: borrowing PictureJob) {
-    guard macroblocks[index].kind == .skipped || macroblocks[index].coded == 0 else { return }
+  /// A macroblock that repeats the reference no longer has its pixels, nor its quality; one that was coded may
+  /// be further from its source by a neighbour that is coarser, or intra and so filtered more.
+  private func noteFiltered(_ index: Int, beside other: Int, in job: borrowing PictureJob) {
+    let here = macroblocks[index]
+    let beside = macroblocks[other]
+    guard here.kind == .skipped || here.coded == 0 else {
+      if here.qp < beside.qp || beside.isIntra && !here.isIntra {
+        job.memory.qualities[index] |= Reconstruction.residue
+      }
+      return
+    }
     renewSerial(of: index, in: job)
     job.memory.qualities[index] = Reconstruction.unknownQuality
   }

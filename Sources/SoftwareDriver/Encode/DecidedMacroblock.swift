@@ -21,8 +21,6 @@ struct DecidedMacroblock {
   let qp: Int
   /// Of the workspace's two sets of levels.
   let set: Int
-  /// Whether levels were dropped, so that a residue is left of what the reference was.
-  var hasResidue = false
 
   /// coded_block_pattern's part: a bit for each 8x8 that has levels, or all in Intra_16x16.
   var lumaPattern: Int {
@@ -53,8 +51,6 @@ struct ChromaResidual {
   let pattern: Int
   /// Blocks with AC levels, Cb from bit 0 and Cr from bit 4.
   let blocks: UInt32
-  /// Whether levels were dropped.
-  var hasResidue = false
 
   static let none = ChromaResidual(pattern: 0, blocks: 0)
 }

@@ -12,10 +12,9 @@ extension PictureEncoder {
     let quantizer = unsafe work.quantizers.pointer(at: 2 &* qp &+ (isStill ? 0 : 1))
     let levels = unsafe work.luma.pointer(at: 256 &* set)
     let masks = unsafe work.masks.pointer(at: Workspace.masksPerSet &* set)
-    let found = unsafe porthole_forward_luma(
+    var blocks = unsafe porthole_forward_luma(
       job.source.luma(x: column &* 16, y: row &* 16), job.source.stride, prediction,
       reference.view.stride, quantizer, levels, masks, nil)
-    var blocks = found
     if blocks != 0, !isStill { blocks = unsafe porthole_drop_luma(levels, masks, blocks) }
     unsafe porthole_inverse_luma(
       job.target.luma(x: column &* 16, y: row &* 16), job.target.stride, prediction,
@@ -25,7 +24,7 @@ extension PictureEncoder {
       qp: qp, isMoving: !isStill, set: set, column: column, row: row)
     return DecidedMacroblock(
       prediction: .inter(motion), chromaMode: 0, lumaBlocks: blocks, chroma: chroma, qp: qp,
-      set: set, hasResidue: blocks != found || chroma.hasResidue)
+      set: set)
   }
 
   /// Reconstructs a macroblock as its prediction.

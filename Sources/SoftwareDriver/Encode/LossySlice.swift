@@ -58,24 +58,26 @@ extension PictureEncoder {
   ) {
     let index = row &* columns &+ column
     var quality = reference.memory.qualities[index]
-    if Int(quality) > plan.stillQP, plan.refinementBits > 0,
+    let isCoarse = PictureLoad.isCoarse(quality)
+    let best = isCoarse ? plan.readableQP : plan.stillQP
+    if Int(quality) > best, plan.mayRefine(isCoarse: isCoarse),
       !plan.isFull(at: bitCount(in: sink))
     {
       if quality != Reconstruction.unknownQuality
-        || macroblockSSD(job, reference, column: column, row: row) > goodEnough(qp: plan.stillQP)
+        || macroblockSSD(job, reference, column: column, row: row) > goodEnough(qp: best)
       {
         let before = bitCount(in: sink)
-        let qp = plan.stillQP
         bounded(job, column: column, row: row, into: &sink) { sink in
           let decided = decideInter(
-            job, reference, motion: .zero, column: column, row: row, qp: qp, set: 0, isStill: true)
+            job, reference, motion: .zero, column: column, row: row, qp: best, set: 0, isStill: true
+          )
           finish(decided, job, column: column, row: row, into: &sink)
         }
         plan.refinementBits &-= bitCount(in: sink) &- before
-        job.memory.qualities[index] = UInt8(qp)
+        job.memory.qualities[index] = UInt8(best)
         return
       }
-      quality = UInt8(plan.stillQP)
+      quality = UInt8(best)
     }
     job.memory.qualities[index] = quality
     codeRepeat(job, reference, column: column, row: row, into: &sink)
@@ -102,7 +104,8 @@ extension PictureEncoder {
     _ job: borrowing PictureJob, _ reference: borrowing PictureJob.Reference, qp: Int, column: Int,
     row: Int, into sink: inout BitSink
   ) {
-    var quality = UInt8(qp)
+    // It is looked at once more when it stands still.
+    let quality = UInt8(qp) | Reconstruction.residue
     bounded(job, column: column, row: row, into: &sink) { sink in
       let skip = skipMotion(column: column, row: row)
       let inter = searchMotion(
@@ -113,7 +116,6 @@ extension PictureEncoder {
       guard let intra, intra.cost < inter.cost else {
         let decided = decideInter(
           job, reference, motion: inter.motion, column: column, row: row, qp: qp, set: 0)
-        if decided.hasResidue { quality |= Reconstruction.residue }
         return finish(decided, job, column: column, row: row, into: &sink)
       }
       var trial = MacroblockTrial()
@@ -125,7 +127,6 @@ extension PictureEncoder {
         }
       }
       tryIntra(&trial, job, intra, qp: qp, column: column, row: row, at: sink)
-      if trial.best?.hasResidue == true { quality |= Reconstruction.residue }
       settle(trial, job, column: column, row: row, into: &sink)
     }
     job.memory.qualities[row &* columns &+ column] = quality

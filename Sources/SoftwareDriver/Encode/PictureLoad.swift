@@ -8,16 +8,24 @@ struct PictureLoad {
   var detail = 0
   /// Macroblocks whose source is the reference's, coded so coarsely that text is hard to read.
   var coarseCount = 0
+  /// Those and others that are not as near to their source as they may be brought, or may not be.
+  var blurredCount = 0
 
   /// What a macroblock costs besides its detail, in the same unit.
   static let plainDetail = 48
   /// From this QP on small text is hard to read.
   static let coarseQP: UInt8 = 34
+
+  /// Whether a macroblock of that quality, as `Reconstruction` has it, is known to be so coarse.
+  static func isCoarse(_ quality: UInt8) -> Bool {
+    quality != Reconstruction.unknownQuality && quality & ~Reconstruction.residue > coarseQP
+  }
 }
 
 extension PictureEncoder {
-  /// Counts what changed, and keeps each macroblock's detail; the source has been hashed.
-  func measureLoad(of job: borrowing PictureJob) -> PictureLoad {
+  /// Counts what changed, and keeps each macroblock's detail; the source has been hashed. `best` is the QP
+  /// that what stands still is brought to.
+  func measureLoad(of job: borrowing PictureJob, best: Int) -> PictureLoad {
     var load = PictureLoad()
     for row in 0..<rows {
       let job = job.around(row: row)
@@ -27,11 +35,8 @@ extension PictureEncoder {
           job.memory.hashes[index] == reference.memory.hashes[index]
         {
           let quality = reference.memory.qualities[index]
-          if quality != Reconstruction.unknownQuality,
-            quality & ~Reconstruction.residue > PictureLoad.coarseQP
-          {
-            load.coarseCount &+= 1
-          }
+          if Int(quality) > best { load.blurredCount &+= 1 }
+          if PictureLoad.isCoarse(quality) { load.coarseCount &+= 1 }
           continue
         }
         let detail = PictureLoad.plainDetail &+ detail(job, column: column, row: row)

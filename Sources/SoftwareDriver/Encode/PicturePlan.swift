@@ -2,10 +2,14 @@
 struct PicturePlan {
   /// QP of macroblocks whose source changed; grows when the picture comes out too long.
   private(set) var qp: Int
-  /// The fidelity that macroblocks whose source did not change are brought to.
+  /// The fidelity that macroblocks whose source did not change are brought to, and the one that those are
+  /// brought to first which are hard to read.
   let stillQP: Int
+  let readableQP: Int
   /// Bits left for bringing them there.
   var refinementBits: Int
+  /// Coarse macroblocks that stand still and have not been come to.
+  private var coarseLeft: Int
   /// What the changed macroblocks should cost at most.
   private let limitBits: Int
   /// What the whole picture may take, or the decoder's buffer runs dry.
@@ -25,18 +29,21 @@ struct PicturePlan {
   /// One QP for everything, whatever it costs.
   init(constantQP qp: Int) {
     self.init(
-      qp: qp, stillQP: qp, refinementBits: .max, limitBits: .max, hardBits: .max, largestQP: qp,
+      qp: qp, stillQP: qp, readableQP: qp, refinementBits: .max, limitBits: .max, hardBits: .max,
+      largestQP: qp,
       load: PictureLoad())
   }
 
   init(
-    qp: Int, stillQP: Int, refinementBits: Int, limitBits: Int, hardBits: Int, largestQP: Int,
-    load: PictureLoad
+    qp: Int, stillQP: Int, readableQP: Int, refinementBits: Int, limitBits: Int, hardBits: Int,
+    largestQP: Int, load: PictureLoad
   ) {
     self.qp = qp
     firstQP = qp
     self.stillQP = stillQP
+    self.readableQP = readableQP
     self.refinementBits = refinementBits
+    coarseLeft = load.coarseCount
     self.limitBits = limitBits
     self.hardBits = hardBits
     self.largestQP = largestQP
@@ -50,6 +57,16 @@ struct PicturePlan {
 
   /// Whether nothing more may be coded when so many bits are.
   func isFull(at bits: Int) -> Bool { bits >= endBits }
+
+  /// About what it takes to bring nearer a macroblock that stands still, one that is hard to read or another.
+  static let coarseBits = 150.0
+  static let blurredBits = 60.0
+
+  /// Whether one that stands still is brought nearer: those that are hard to read before the others.
+  mutating func mayRefine(isCoarse: Bool) -> Bool {
+    if isCoarse { coarseLeft &-= 1 }
+    return refinementBits > (isCoarse ? 0 : coarseLeft &* Int(Self.coarseBits))
+  }
 
   mutating func noteChanged(bits: Int, detail: Int32) {
     coded.changedCount &+= 1
@@ -86,7 +103,7 @@ struct PicturePlan {
   func coarser() -> PicturePlan? {
     guard qp < 51 else { return nil }
     return PicturePlan(
-      qp: min(qp + 6, 51), stillQP: min(stillQP + 6, 51), refinementBits: 0, limitBits: limitBits,
-      hardBits: hardBits, largestQP: 51, load: load)
+      qp: min(qp + 6, 51), stillQP: min(stillQP + 6, 51), readableQP: min(readableQP + 6, 51),
+      refinementBits: 0, limitBits: limitBits, hardBits: hardBits, largestQP: 51, load: load)
   }
 }

@@ -41,6 +41,8 @@ struct RateControl {
   static let hardShare = 0.5
   /// A client that is late by less than this has been kept waiting, and its pictures have not.
   static let pauseSeconds = 0.5
+  /// The part of a picture's bits that what stands still may have while something moves.
+  static let stillShare = 0.3
   /// The part of the free bucket that one picture may take.
   static let pictureShare = 0.17
 
@@ -61,14 +63,20 @@ struct RateControl {
 
   var current: Settings { settings }
 
+  /// What macroblocks that stand still are brought to in the end.
+  var stillestQP: Int { min(max(settings.minimumQP, Self.finestQP), settings.maximumQP) }
+
   /// The plan for a picture at `time`, in nanoseconds of any steady clock.
   mutating func plan(_ load: PictureLoad, isIntra: Bool, at time: UInt64) -> PicturePlan {
     drain(until: time)
     let isScene = Double(load.detail) > Self.sceneChange * usualDetail
     let share = share(isIntra: isIntra, isScene: isScene)
-    let floor = min(max(settings.minimumQP, Self.finestQP), settings.maximumQP)
+    let reserve = isIntra ? 0 : reserve(for: load, of: share)
+    let floor = stillestQP
     var qp = floor
-    while qp < settings.maximumQP, predictedBits(load, isIntra, qp: qp) > share { qp += 1 }
+    while qp < settings.maximumQP, predictedBits(load, isIntra, qp: qp) > share - reserve {
+      qp += 1
+    }
     // Near the last picture's QP go half the way, or motion that goes on would swing around its QP.
     if !isIntra, !isScene, abs(qp - lastQP) <= 4 {
       qp = max(floor, (qp + lastQP + (qp > lastQP ? 1 : 0)) / 2)
@@ -78,7 +86,8 @@ struct RateControl {
     }
     let changed = predictedBits(load, isIntra, qp: qp)
     return PicturePlan(
-      qp: qp, stillQP: stillQP(load, floor: floor), refinementBits: Int(max(0, share - changed)),
+      qp: qp, stillQP: floor, readableQP: readableQP(load, floor: floor),
+      refinementBits: Int(max(reserve, share - changed)),
       limitBits: Int(share * (isIntra ? 1.2 : 2)),
       hardBits: Int(max(0, Self.hardShare * decoderBits - level)),
       largestQP: settings.maximumQP, load: load)
@@ -114,8 +123,17 @@ struct RateControl {
     return isScene ? max(share, min(free, rate * Self.sceneSeconds)) : share
   }
 
+  /// Bits of a picture that are kept for what stands still: a motion that goes on would take them all, and
+  /// what it leaves behind would stay as coarse as it was coded in passing.
+  private func reserve(for load: PictureLoad, of share: Double) -> Double {
+    let wanted =
+      PicturePlan.coarseBits * Double(load.coarseCount)
+      + PicturePlan.blurredBits * Double(load.blurredCount - load.coarseCount)
+    return min(wanted, share * Self.stillShare)
+  }
+
   /// What is hard to read is made readable everywhere before anything is made sharp.
-  private func stillQP(_ load: PictureLoad, floor: Int) -> Int {
+  private func readableQP(_ load: PictureLoad, floor: Int) -> Int {
     load.coarseCount > 32 ? min(max(floor, Self.readableQP), settings.maximumQP) : floor
   }
 

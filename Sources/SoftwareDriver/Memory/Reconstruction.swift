@@ -4,8 +4,9 @@
   let hashes: Table<UInt64>
   /// Names the macroblock's pixels: equal serials at one place in two surfaces, equal pixels.
   let serials: Table<UInt32>
-  /// The QP whose fidelity the macroblock has reached, and `residue` where small levels were dropped,
-  /// which asks for being coded once more; `unknownQuality` asks for a look.
+  /// The QP whose fidelity the macroblock has reached, and `residue` where something may be left of what the
+  /// reference was (motion keeps no small levels, and a neighbour's edge is filtered), which asks for being coded
+  /// once more; `unknownQuality` asks for a look.
   let qualities: Table<UInt8>
 
   /// Macroblocks in a row, and rows.

@@ -66,7 +66,7 @@ extension EncodeContext {
   /// Codes a picture by the config's rate control. Answers its mean QP.
   fileprivate func encodeLossy(_ job: PictureJob, into sink: inout BitSink) -> Int {
     encoder.hashSource(of: job)
-    let load = encoder.measureLoad(of: job)
+    let load = encoder.measureLoad(of: job, best: rateControl.stillestQP)
     encoder.scoutMotion(job, load)
     let isConstant = config.rateControl & UInt32(VA_RC_CQP | VA_RC_ICQ) != 0
     guard !isConstant, rateControl.current.peakBitsPerSecond > 0 else {
