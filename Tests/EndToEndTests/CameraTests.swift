@@ -116,7 +116,8 @@ extension EndToEnd {
         let status = try #require(broadcast.status)
         print("1080p of JPEGs: \(status.agentFigure("vm_peak_kb")) kB at most")
         #expect(status.agentFigure("vm_peak_kb") < 45_056)
-        #expect(status.agentFigure("vm_size_kb") <= before.agentFigure("vm_size_kb"))
+        // A band or a stripe may be mapped at the moment.
+        #expect(status.agentFigure("vm_size_kb") <= before.agentFigure("vm_size_kb") + 512)
         #expect(
           status.agentFigure("encoder_allocations") == before.agentFigure("encoder_allocations"))
         #expect(status.agentFigure("frames_invalid") == 0)
@@ -156,7 +157,7 @@ extension EndToEnd {
         try wait(for: "frames_invalid", past: before.agentFigure("frames_invalid") + 15)
         let after = try #require(broadcast.status)
         #expect(after.agentPID == before.agentPID)
-        #expect(after.agentFigure("vm_size_kb") <= before.agentFigure("vm_size_kb"))
+        #expect(after.agentFigure("vm_size_kb") <= before.agentFigure("vm_size_kb") + 64)
         camera.give(damaged)
         try waitUntil(
           "the end", within: .seconds(15),
