@@ -35,7 +35,7 @@ package final class DrawnScreen: Sendable {
     var failure: String?
   }
 
-  // Before a picture that is drawn by itself, in nanoseconds.
+  // Before a picture that is drawn by itself, or sent on, in nanoseconds.
   private static let rest: Int64 = 50_000_000
 
   private let state: Mutex<State>
@@ -120,10 +120,10 @@ package final class DrawnScreen: Sendable {
       if orders.isActive != screen.isActive { screen.setActive(orders.isActive) }
       let now = MonotonicClock.now()
       let isDue = orders.rate > 0 && now >= next
-      if !isDue, screen.flush() { sent = now }
-      // PipeWire passes over what comes before it is done with the one before, and nothing follows this.
-      let isAlone = orders.once > 0 && now - sent > Self.rest
-      if isDue || isAlone, screen.present(orders.picture(number)) {
+      // PipeWire passes over what comes before it is done with the one before, and nothing follows these.
+      let isRested = now - sent > Self.rest
+      if !isDue, isRested, screen.flush() { sent = now }
+      if isDue || orders.once > 0 && isRested, screen.present(orders.picture(number)) {
         sent = now
         state.withLock {
           $0.drawn.append(now)

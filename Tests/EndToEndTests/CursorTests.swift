@@ -132,7 +132,8 @@ extension EndToEnd {
         #expect(broadcast.agentPID == pid)
         screen.tell(
           ToldCursor(x: 400, y: 300, bitmap: .init(side: 48, color: 0xff00_0000 | Self.red)))
-        _ = try screen.drawOnce()
+        // On a busy machine PipeWire may pass over one that comes so close behind others.
+        for _ in 0..<2 { _ = try screen.drawOnce() }
         try broadcast.expect(
           [(412, 312, Self.red), (456, 312, Self.ground)], (1280, 720), directory)
       }
