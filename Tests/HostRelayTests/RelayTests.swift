@@ -111,16 +111,17 @@ import Wire
   func sourceEnd() throws {
     try withRelay(["--hold", "1"]) { relay, agent, directory in
       let consumer = try ScriptedPeer.consumer(of: relay.consumers)
-      do {
-        let link = try agent.begin()
-        try link.sendPacket([0, 0, 0, 1, 0x65, 1, 2, 3], pts: now(), isKeyframe: true)
-        try consumer.receiveState(.live)
-        try link.send(.finished(.sourceEnded, "the window is closed"))
-      }
+      // Closed with what the relay has said unread, it would be reset, and its last word lost.
+      let link = try agent.begin()
+      try link.sendPacket([0, 0, 0, 1, 0x65, 1, 2, 3], pts: now(), isKeyframe: true)
+      try consumer.receiveState(.live)
+      try link.send(.finished(.sourceEnded, "the window is closed"))
+      shutdown(link.socket.raw, Int32(SHUT_WR))
       #expect(try consumer.receiveState(.interrupted) == "source-ended: the window is closed")
       #expect(
         try consumer.receiveState(.finished)
           == "source-ended: the window is closed, and has not come back")
+      withExtendedLifetime(link) {}
     }
   }
 
