@@ -29,7 +29,7 @@ struct Options {
       Option(
         "mix", .value("APP,MIC"), "percent of each where a push takes one sound",
         standard: "100,100"),
-      Option("record", .value("FILE"), "record it: .mp4 or .mkv; never written over"),
+      Option("record", .value("FILE"), "record it: .mp4, .mkv, .ts or .flv; never written over"),
       Option(
         "hold", .value("SECONDS"), "keep a broadcast without its agent; 0: for ever",
         standard: "30"),

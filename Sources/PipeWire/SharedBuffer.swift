@@ -3,13 +3,21 @@ package import Posix
 import Synchronization
 
 /// Why the bytes of a buffer cannot be read.
-package enum SharedBufferError: Error, Equatable {
+package enum SharedBufferError: Error, Equatable, CustomStringConvertible {
   /// Its owner took the buffer away.
   case revoked
   /// The range lies outside the buffer.
   case outOfBounds
   /// mmap failed with this errno.
   case cannotMap(Int32)
+
+  package var description: String {
+    switch self {
+    case .revoked: "its source took the buffer back"
+    case .outOfBounds: "it does not lie in its buffer"
+    case .cannotMap(let code): "\(PosixError("mmap", code: code))"
+    }
+  }
 }
 
 /// One buffer of pixels in shared memory, seen read-only; any thread may read it.

@@ -36,7 +36,7 @@ package struct AgentFigures: Equatable, Sendable {
     /// took over 1 ms: nothing may wait there.
     case callbackMaxUS = 29
     case callbacksSlow = 30
-    /// Frames whose source gave a time that could not be right: they have the time that they came at.
+    /// Frames whose source gave a time that could not be right: they have the time that they came at, less what one takes to come.
     case framesMistimed = 31
     /// What no limit counts, or not whole: memfds that others made and we hold, those of our own, what
     /// is mapped of frames at once, small messages that wait, and the link's memory in the kernel.

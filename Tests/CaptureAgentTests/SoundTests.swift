@@ -121,7 +121,11 @@ import Testing
       #expect([wish?.application, wish?.microphone] == names)
     }
     #expect(SoundWish(argument: "app:one, two")?.application == .application("one, two"))
-    for word in ["", "app:", "mic:", "all", "App", ",", "app,", ",mic"] {
+    for word in [
+      "", "app:", "mic:", "all", "App", ",", "app,", ",mic", "app:,mic:", "mic:x,app:y",
+      "app:a,app:b",
+      "app:x,mic:y,mic:z", "app:x,mic:",
+    ] {
       #expect(SoundWish(argument: word) == nil)
     }
   }

@@ -17,6 +17,7 @@ extension EndToEnd {
       var testDescription: String { answer }
     }
 
+    // BL-24
     @Test(arguments: [
       Ending(
         answer: "cancel", code: .refused, exitCode: 77,
@@ -58,6 +59,7 @@ extension EndToEnd {
       }
     }
 
+    // BL-24
     @Test func `a user who takes the permission back while live ends it, and is not asked again`()
       throws
     {
@@ -84,7 +86,7 @@ extension EndToEnd {
       }
     }
 
-    // It may be a window that was closed, or a compositor that comes back: the portal decides.
+    // BL-24. It may be a window that was closed, or a compositor that comes back: the portal decides.
     @Test func `a screen that vanishes without a word is told of, and goes on only by the portal`()
       throws
     {
@@ -204,7 +206,7 @@ extension EndToEnd {
       }
     }
 
-    /// By itself it takes two minutes.
+    // BL-26. By itself it takes two minutes.
     @Test(.enabled(if: isLongRun, "the user's patience is two minutes"))
     func `a question that nobody answers ends in bounded time`() throws {
       try withTestDirectory { directory in
@@ -218,7 +220,7 @@ extension EndToEnd {
       }
     }
 
-    // A portal may take each token once (rustdesk/rustdesk#9435).
+    // BL-26. A portal may take each token once (rustdesk/rustdesk#9435).
     @Test func `the permission of each start is kept for the next one, for its owner alone`() throws
     {
       try withTestDirectory { directory in
@@ -266,7 +268,7 @@ extension EndToEnd {
       }
     }
 
-    // PipeWire gives an id to the next node as soon as it is free (flatpak/xdg-desktop-portal PR 1942).
+    // BL-27. PipeWire gives an id to the next node as soon as it is free (flatpak/xdg-desktop-portal PR 1942).
     @Test func `another source under the id of the one that was granted is never shown`() throws {
       try withTestDirectory { directory in
         let desk = try ScriptedDesk(in: directory)

@@ -92,7 +92,7 @@ extension EndToEnd {
         let status = try waitUntil("the agent's end", within: .seconds(10)) {
           broadcast.status.flatMap { $0.agentPID == agent ? nil : $0 }
         }
-        print("16384x16384: \(status.state), \(status.text), \(status.lastDeath)")
+        #expect(status.lastDeath.contains("the memory plan does not fit"), "\(status.lastDeath)")
         screen.change {
           $0.size = (640, 360)
           $0.picture = drawn

@@ -63,7 +63,7 @@ extension EndToEnd {
           let begin = ContinuousClock.now
           try broadcast.waitForSounds([word: "lost", other: "on"])
           print("\(word): lost after \(ContinuousClock.now - begin)")
-          #expect(ContinuousClock.now - begin < .seconds(2.5))
+          #expect(ContinuousClock.now - begin < .seconds(2))
           try desktop.hide(thing)
           try desktop.show(thing)
           try broadcast.waitForSounds(["app": "on", "mic": "on"])

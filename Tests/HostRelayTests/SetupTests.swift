@@ -156,8 +156,10 @@ import Wire
       for round in 1...3 {
         #expect(try consumer.receiveState(.waiting) == "waiting for the start")
         #expect(!(try agent.isCalled))
-        for word in ["pause", "resume", "finish"] {
-          #expect(try relay.ctl(word).exitCode == 75, "nothing has been started")
+        for words in [
+          ["pause"], ["resume"], ["finish"], ["sound", "mic", "on"], ["bitrate", "1M"],
+        ] {
+          #expect(try relay.ctl(words).exitCode == 75, "nothing has been started")
         }
         #expect(try relay.ctl("start").exitCode == 0)
         let (link, greeting) = try agent.link(instance: UInt64(round))

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Opens a page in a headless browser and evaluates expressions in it, for the tests and by hand.
 
   browser.py [--firefox] [--trust KEY] [--user NUMBER] URL <expressions

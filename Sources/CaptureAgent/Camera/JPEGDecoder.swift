@@ -25,6 +25,7 @@ final class JPEGDecoder {
   /// The one that is decoded.
   private var coded: Frame?
   private var position = 0
+  private var isFull = false
 
   init() throws(EncoderError) {
     guard let raw = unsafe porthole_jpeg_create() else { throw .memory("no room to decode JPEGs") }
@@ -48,6 +49,7 @@ final class JPEGDecoder {
     guard frame.codedByteCount <= size.width * size.height * 3 + Self.headerByteCount else {
       throw .frame("a JPEG of \(frame.codedByteCount) bytes")
     }
+    isFull = frame.fillsItsBuffer
     coded = consume frame
     position = 0
     defer { coded = nil }
@@ -107,7 +109,9 @@ final class JPEGDecoder {
 
   /// nil, or the cause is thrown.
   private func demand(_ cause: UnsafePointer<CChar>?) throws(EncoderError) {
-    if let cause = unsafe cause { throw .frame(unsafe String(cString: cause)) }
+    guard let cause = unsafe cause else { return }
+    throw .frame(
+      isFull ? "a JPEG that its source's buffers are too small for" : unsafe String(cString: cause))
   }
 
   private static let read: porthole_jpeg_read = { context, bytes, capacity in

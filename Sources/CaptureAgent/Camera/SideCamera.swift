@@ -15,8 +15,9 @@ final class SideCamera {
     let changed: () -> Void
   }
 
-  // A camera that went is looked for so often.
+  // A camera that went is looked for so often; one that comes and goes again and again up to 8 times more seldom.
   private static let retryPause: Int64 = 2_000_000_000
+  private static let mostFlaps = 4
 
   let track: VideoTrack
   private let wish: CameraWish
@@ -29,6 +30,9 @@ final class SideCamera {
   /// When it is tried again; nil: it is not.
   private var retry: Int64?
   private var hasBegun = false
+  /// How often it went soon after it had come.
+  private var flaps = 0
+  private var began: Int64 = 0
 
   /// nil where no camera is wished for. `onEvent` is told of its track.
   init?(
@@ -75,15 +79,21 @@ final class SideCamera {
         track.stopSource()
         return lose(refusal)
       }
-      if state == .on { outlet.changed() } else { become(.on, "") }
+      if state == .on { return outlet.changed() }
+      began = MonotonicClock.now()
+      become(.on, "")
     case .placed, .suspended: break  // One that stops has ended.
     case .broken(let isBroken):
       self.isBroken = isBroken
       announce()
     case .ended(let end):
+      let now = MonotonicClock.now()
+      if state == .on {
+        flaps = now - began < Self.retryPause << 4 ? min(flaps + 1, Self.mostFlaps) : 0
+      }
       lose(end.text)
       // Who said no is not asked again.
-      if end.code != .notAllowed { retry = MonotonicClock.now() + Self.retryPause }
+      if end.code != .notAllowed { retry = now + Self.retryPause << max(0, flaps - 1) }
     }
   }
 

@@ -1,35 +1,27 @@
-import PipeWire
+/// Whether a source gives nothing but broken pictures: some have come over two seconds, and no whole one
+/// among them. A screen that stands still after one of them is no such source.
+struct BrokenSpell {
+  private static let patience: Int64 = 2_000_000_000
 
-/// Whether a source gives nothing but broken pictures: told once they have come for two seconds without a
-/// whole one among them, and told again when one comes. Loop thread only.
-final class BrokenSpell {
-  private static let patience = Duration.seconds(2)
-
-  private var timer: TimerSource?
-  private var isOn = false
+  /// When the first of them came, in nanoseconds of CLOCK_MONOTONIC.
+  private var began: Int64?
   private var isTold = false
-  private let tell: (_ isBroken: Bool) -> Void
 
-  init(loop: Loop, tell: @escaping (_ isBroken: Bool) -> Void) throws(PipeWireError) {
-    self.tell = tell
-    timer = try loop.addTimer { [unowned self] in
-      isTold = true
-      self.tell(true)
+  /// One came at that time. Whether it is to be told of now.
+  mutating func sawBroken(now: Int64) -> Bool {
+    guard let began else {
+      began = now
+      return false
     }
+    guard !isTold, now - began >= Self.patience else { return false }
+    isTold = true
+    return true
   }
 
-  func sawBroken() {
-    guard !isOn else { return }
-    isOn = true
-    timer?.arm(after: Self.patience)
-  }
-
-  func sawWhole() {
-    guard isOn else { return }
-    isOn = false
-    timer?.disarm()
-    guard isTold else { return }
-    isTold = false
-    tell(false)
+  /// A whole one came. Whether it is to be told of that, since the others were.
+  mutating func sawWhole() -> Bool {
+    defer { isTold = false }
+    began = nil
+    return isTold
   }
 }

@@ -76,6 +76,10 @@ struct Frame: ~Copyable, Sendable {
 
   /// Of a JPEG, in bytes.
   var codedByteCount: Int { planes[0].stride }
+  /// Whether a JPEG ends where its buffer does: a larger one would have been cut off.
+  var fillsItsBuffer: Bool {
+    planes[0].offset + planes[0].stride == lease.byteCount(ofBlock: 0)
+  }
 
   var width: Int { crop.width }
   var height: Int { crop.height }

@@ -44,7 +44,7 @@ final class PipeWireSource: ScreenSource {
   private let onEvent: (SourceEvent) -> Void
   private var remote: OwnedFD?
   private var mailbox: EventMailbox?
-  private var brokenSpell: BrokenSpell?
+  private var brokenSpell = BrokenSpell()
   private var connection: Connection?
   private var stream: Stream?
   private var node: Connection.Node?
@@ -99,7 +99,6 @@ final class PipeWireSource: ScreenSource {
   func start() {
     do {
       mailbox = try EventMailbox(loop: loop) { [weak self] in self?.deliver($0) }
-      brokenSpell = try BrokenSpell(loop: loop) { [unowned self] in mailbox?.post(.broken($0)) }
       let connection = try Connection(loop: loop, fd: remote.take())
       connection.onNodeRemoved = { [unowned self] removed in
         if removed.id == node?.id {
@@ -118,7 +117,6 @@ final class PipeWireSource: ScreenSource {
   func stop() {
     mailbox?.close()
     mailbox = nil
-    brokenSpell = nil
     settled = counts
     showing = nil
     formats = nil
@@ -307,7 +305,7 @@ extension PipeWireSource: StreamObserver {
       return streamRefused()
     }
     settled.taken += 1
-    brokenSpell?.sawWhole()
+    if brokenSpell.sawWhole() { mailbox?.post(.broken(false)) }
     slot.put(frame)
     if saysWhetherCursor, let stream {
       saysWhetherCursor = false
@@ -319,7 +317,9 @@ extension PipeWireSource: StreamObserver {
 
   func streamSuspended(_ isSuspended: Bool) { mailbox?.post(.suspended(isSuspended)) }
 
-  func streamRefused() { brokenSpell?.sawBroken() }
+  func streamRefused() {
+    if brokenSpell.sawBroken(now: MonotonicClock.now()) { mailbox?.post(.broken(true)) }
+  }
 
   func streamMoved(_ cursor: Cursor?, isAlone: Bool) { slot.put(cursor, isAlone: isAlone) }
 

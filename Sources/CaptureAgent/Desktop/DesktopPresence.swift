@@ -5,8 +5,7 @@ import Wire
 
 /// What the desktop and the person at it have to do with the broadcast: while it is live the machine stays
 /// awake and a notification stands, with buttons; a locked session and a monitor that is switched off pause
-/// it. A machine without any of that
-/// broadcasts all the same, and nothing is said of it. Loop thread only.
+/// it. A machine without any of that broadcasts all the same, and nothing is said of it. Loop thread only.
 final class DesktopPresence {
   /// What of it is wanted.
   struct Wishes: Equatable, Sendable {

@@ -109,7 +109,8 @@ final class OutputWatch {
     isAsking = true
     do throws(BusError) {
       try MonitorLayout.ask(on: bus, timeout: Self.patience) { [unowned self] layout in
-        isGone = layout?.isOn(connector) == false
+        // Of no answer nobody knows what is shown.
+        isGone = layout?.isOn(connector) != true
         isAsking = false
       }
     } catch {

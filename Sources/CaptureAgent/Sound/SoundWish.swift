@@ -25,18 +25,22 @@ struct SoundWish: Equatable, Sendable {
       return
     default: break
     }
-    // A name may hold commas: the last one before a microphone parts the two.
-    let commas = argument.indices.filter { argument[$0] == "," }
-    for comma in commas.reversed() {
-      guard let second = Self.microphone(argument[comma...].dropFirst()),
-        let first = Self.application(argument[..<comma])
-      else { continue }
-      (application, microphone) = (first, second)
+    // A name may hold commas, but none behind which a sound begins: that parts the two.
+    let parts = argument.indices.filter { index in
+      guard argument[index] == "," else { return false }
+      let rest = argument[index...].dropFirst()
+      return ["app", "mic"].contains { rest == $0 || rest.hasPrefix("\($0):") }
+    }
+    guard let comma = parts.first else {
+      application = Self.application(argument[...])
+      microphone = Self.microphone(argument[...])
+      if count == 0 { return nil }
       return
     }
-    application = Self.application(argument[...])
-    microphone = Self.microphone(argument[...])
-    if count == 0 { return nil }
+    guard parts.count == 1, let first = Self.application(argument[..<comma]),
+      let second = Self.microphone(argument[comma...].dropFirst())
+    else { return nil }
+    (application, microphone) = (first, second)
   }
 
   private static func application(_ word: Substring) -> SoundCapture.Choice? {

@@ -53,7 +53,7 @@ struct Setup {
         changed.sound = try Self.text(
           member, value, as: "none, both, app[:NAME], mic[:NAME] or app:NAME,mic:NAME"
         ) {
-          ["none", "app", "mic", "both"].contains($0)
+          ["none", "app", "mic", "both", "app,mic"].contains($0)
             || Self.names($0, ["app:", "mic:", "app,mic:"])
         }
       case "size":

@@ -31,7 +31,9 @@ struct ControlAPI {
       return .error(400, "\(error)")
     }
     let word = path.dropFirst(Self.prefix.count)
-    if ["pause", "resume", "finish"].contains(word), let setup, setup.state != .started {
+    if ["pause", "resume", "finish", "sound", "bitrate"].contains(word), let setup,
+      setup.state != .started
+    {
       return .error(409, "nothing has been started")
     }
     switch word {

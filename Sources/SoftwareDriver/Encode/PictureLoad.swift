@@ -8,7 +8,7 @@ struct PictureLoad {
   var detail = 0
   /// Macroblocks whose source is the reference's, coded so coarsely that text is hard to read.
   var coarseCount = 0
-  /// Those and others that are not as near to their source as they may be brought, or may not be.
+  /// Macroblocks whose source is the reference's, and that may still be brought nearer to it: those, and others.
   var blurredCount = 0
 
   /// What a macroblock costs besides its detail, in the same unit.
