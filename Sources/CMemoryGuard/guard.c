@@ -26,6 +26,9 @@ int porthole_guard_limit_threads(size_t stack_bytes) {
   pthread_attr_destroy(&attributes);
 #ifndef IS_SANITIZED  // A sanitizer's allocator knows no arenas, and says no.
   if (error == 0 && mallopt(M_ARENA_MAX, 1) != 1) error = EINVAL;
+  // glibc's own number, which stays only if it is said: otherwise the first large piece that is given back has
+  // those after it stay in the heap, a converter of sound for instance.
+  if (error == 0 && mallopt(M_MMAP_THRESHOLD, 128 << 10) != 1) error = EINVAL;
 #endif
   return error;
 }

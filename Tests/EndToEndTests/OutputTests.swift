@@ -174,7 +174,7 @@ extension EndToEnd {
       }
     }
 
-    // What xdg-desktop-portal-wlr gives at once may be given before the graph is ready for it, and is lost.
+    // What a producer gives at once may be given before the graph is ready for it, and is lost.
     @Test func `BL-01: a still screen whose first picture was lost is asked for it once more`()
       throws
     {

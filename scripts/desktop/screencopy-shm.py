@@ -10,9 +10,10 @@ same size.
 
 The backend also asks for each picture with copy_with_damage, which waits until something moves that
 this backend has not seen yet. A capture that follows another one on a still screen would wait for
-ever. So the first picture of a capture is asked for with a plain copy, which comes at once. A first
-one is known by the frame of its output before it, which went without a picture: one made to learn the format, or
-one that still waited when its capture ended.
+ever. So the first pictures of a capture are asked for with a plain copy, which comes at once; the
+very first may be lost, where the graph is not ready for it yet. A first one is known by the frame of
+its output before it, which went without a picture: one made to learn the format, or one that still
+waited when its capture ended.
 
 All else passes as it is, file descriptors included; pictures do not go through here. It may go with
 the first Debian whose backend does neither. Ends on TERM.
@@ -32,6 +33,7 @@ REGISTRY_BIND, CAPTURE_OUTPUT, CAPTURE_REGION = 0, 0, 1  # requests
 FRAME_COPY, FRAME_DESTROY, FRAME_COPY_WITH_DAMAGE = 0, 1, 2  # requests
 FRAME_BUFFER, FRAME_READY, FRAME_LINUX_DMABUF = 0, 2, 5  # events
 HEADER = struct.Struct("=II")
+FIRST_PICTURES = 4
 
 
 class Objects:
@@ -40,7 +42,7 @@ class Objects:
     def __init__(self):
         self.managers, self.ready = set(), set()
         self.frames = {}  # and the output of each
-        self.followed = set()  # outputs whose next picture may wait for what changes after the last one
+        self.given = {}  # how many pictures of each output there have been of its capture
 
     def request(self, target, opcode, message):
         if target in self.managers and opcode in (CAPTURE_OUTPUT, CAPTURE_REGION):
@@ -48,12 +50,13 @@ class Objects:
             self.frames[frame] = output
         elif target in self.frames and opcode == FRAME_DESTROY:
             output = self.frames.pop(target)
-            if target in self.ready:
-                self.followed.add(output)
-            else:
-                self.followed.discard(output)
+            self.given[output] = self.given.get(output, 0) + 1 if target in self.ready else 0
             self.ready.discard(target)
-        elif opcode == FRAME_COPY_WITH_DAMAGE and self.frames.get(target, 0) not in self.followed | {0}:
+        elif (
+            opcode == FRAME_COPY_WITH_DAMAGE
+            and target in self.frames
+            and self.given.get(self.frames[target], 0) < FIRST_PICTURES
+        ):
             return HEADER.pack(target, len(message) << 16 | FRAME_COPY) + message[HEADER.size :]
         elif opcode == REGISTRY_BIND and message[16 : 16 + len(MANAGER)] == MANAGER:
             version, identity = struct.unpack_from("=II", message, len(message) - 8)

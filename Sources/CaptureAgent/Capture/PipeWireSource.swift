@@ -198,7 +198,15 @@ final class PipeWireSource: ScreenSource {
 
   /// Asks for the best of the camera's ways that was not tried yet.
   private func attempt() {
-    guard let node, let connection, !choices.isEmpty else { return }
+    guard let node, let connection else { return }
+    if choices.first?.pixel == .mjpeg, !JPEGDecoder.isAvailable {
+      Log.note("libjpeg.so.62 cannot be loaded: install the package libjpeg62-turbo")
+      choices.removeAll { $0.pixel == .mjpeg }
+    }
+    guard !choices.isEmpty else {
+      return end(
+        .unavailable, "the camera's JPEGs cannot be decoded without libjpeg: it has \(offered)")
+    }
     settled = counts
     stream = nil
     let format = choices.removeFirst()
