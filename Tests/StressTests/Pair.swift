@@ -7,6 +7,8 @@ import Wire
 final class Pair {
   let directory: TestDirectory
   let relay: ProcessRun
+  /// Where the agent listens.
+  let listen: UInt16
   let consumers: UInt16
   private let http: UInt16
   private let agentWords: [String]
@@ -24,6 +26,7 @@ final class Pair {
     self.directory = directory
     self.isChild = isChild
     let ports = (0..<3).map { _ in freePort() }
+    listen = ports[0]
     consumers = ports[1]
     http = ports[2]
     environment = faults.merging(["XDG_RUNTIME_DIR": directory.path]) { one, _ in one }

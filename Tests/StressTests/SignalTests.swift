@@ -31,7 +31,7 @@ extension Stress {
           kill(agent, number)
           if let unit = pair.unit {
             try unit.waitForEnd()
-            try recordEnd(of: name, in: directory)
+            try recordEnd(of: name, port: pair.listen, in: directory)
           }
           try waitUntil(
             "the cause, \(name)", within: .seconds(1),
@@ -52,9 +52,10 @@ extension Stress {
     }
 
     /// What systemd does when the unit's main process has ended.
-    private func recordEnd(of signal: String, in directory: TestDirectory) throws {
+    private func recordEnd(of signal: String, port: UInt16, in directory: TestDirectory) throws {
       let run = try ProcessRun.run(
-        releasedProgram("capture-agent"), ["--record-end"], name: "record-end",
+        releasedProgram("capture-agent"), ["--record-end", "--listen", "127.0.0.1:\(port)"],
+        name: "record-end",
         environment: [
           "XDG_RUNTIME_DIR": directory.path, "SERVICE_RESULT": "signal", "EXIT_CODE": "killed",
           "EXIT_STATUS": signal,
