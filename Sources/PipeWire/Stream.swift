@@ -24,6 +24,9 @@ package final class Stream {
   // Buffers follow a format within milliseconds, or never: libpipewire tells nobody when it cannot map
   // them, and streams on without.
   private static let bufferPatience = Duration.seconds(2)
+  // Where those that came hold nothing, and before they are asked for anew.
+  private static let emptyPatience = Duration.milliseconds(100)
+  private static let mostRenewals = 3
 
   @safe
   private struct Buffer {
@@ -59,8 +62,9 @@ package final class Stream {
   private var awaitsBuffers = false
   /// The producer has stopped for a while, and stands there still.
   private var isSuspended = false
-  /// Why a buffer could not be taken hold of.
+  /// Why a buffer could not be taken hold of, and how often others were asked for since one could.
   private var unreadable: PosixError?
+  private var renewals = 0
   private var hasEnded = false
 
   /// Pictures that a newer one had overtaken when they were looked at.
@@ -139,11 +143,16 @@ package final class Stream {
   /// false when they were not asked for.
   package func drop(_ choice: DMABufChoice?) -> Bool {
     guard wish.drop(choice) else { return false }
+    askForFormats()
+    return true
+  }
+
+  /// At which the two ends agree anew, on the same format if it is still the best.
+  private func askForFormats() {
     let result = unsafe wish.withParameters { params, count in
       unsafe pw_stream_update_params(raw, params, count)
     }
     if result < 0 { end(.failed("the formats cannot be asked for anew")) }
-    return true
   }
 
   // MARK: inside libpipewire's callbacks
@@ -239,11 +248,13 @@ package final class Stream {
       hasCursor = unsafe CursorNews.isTold(in: buffer.pointee.buffer)
       hasStarted = true
       awaitsBuffers = false
+      renewals = 0
       patience?.disarm()
     } catch {
-      // Where sizes change quickly, buffers may come that nobody has filled in; others follow. If none
-      // does, this is why. What comes in it is no picture.
+      // Where sizes change quickly, buffers may come that nobody has filled in (PipeWire 0.3.65); others may
+      // follow. What comes in it is no picture.
       unreadable = error
+      if awaitsBuffers, renewals < Self.mostRenewals { patience?.arm(after: Self.emptyPatience) }
     }
   }
 
@@ -341,7 +352,13 @@ package final class Stream {
   }
 
   private func runOut() {
-    if awaitsBuffers { return end(unreadable.map { .failed("\($0)") } ?? .noBuffers) }
+    if awaitsBuffers {
+      guard let unreadable else { return end(.noBuffers) }
+      guard renewals < Self.mostRenewals else { return end(.failed("\(unreadable)")) }
+      renewals += 1
+      patience?.arm(after: Self.bufferPatience)
+      return askForFormats()
+    }
     // A link that is gone takes the buffers along. A camera is not waited for.
     if !buffers.isEmpty, wish.camera == nil { return suspend(true) }
     end(hasStarted ? .unlinked : .neverStarted)

@@ -18,6 +18,8 @@ package final class DrawnScreen: Sendable {
       ScreenProducer.Picture(NumberedPicture(number: number))
     }
     package var size: (width: Int, height: Int)
+    /// How many formats that it agrees on from now on it fills no buffers in for.
+    package var unfilledCount = 0
     /// Whether it is there to be seen; one that is not gives nothing, as PipeWire has it.
     package var isActive = true
     /// Draws one picture, and no other, whenever it is asked to begin, but not the first time.
@@ -107,6 +109,10 @@ package final class DrawnScreen: Sendable {
         ($0.orders, $0.drawn.count + 1, $0.isOver)
       }
       if isOver { return }
+      screen.unfilledCount += state.withLock { state in
+        defer { state.orders.unfilledCount = 0 }
+        return state.orders.unfilledCount
+      }
       if orders.size != size {
         size = orders.size
         try screen.resize(width: size.width, height: size.height)

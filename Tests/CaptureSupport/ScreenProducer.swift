@@ -27,6 +27,9 @@ package final class ScreenProducer {
   private(set) var isRefusing = false
   package private(set) var isStreaming = false
   package private(set) var isActive = true
+  /// How many times more it agrees on a format and then fills no buffer in.
+  package var unfilledCount = 0
+  private var leavesUnfilled = false
   package private(set) var bufferCount = 0
   private(set) var buffers: [UnsafeMutablePointer<pw_buffer>] = []
 
@@ -95,7 +98,9 @@ package final class ScreenProducer {
   /// Sends one picture, if the consumer left a buffer for it.
   @discardableResult
   package func present(_ picture: Picture) -> Bool {
-    guard isStreaming, let buffer = pw_stream_dequeue_buffer(stream) else { return false }
+    guard isStreaming, bufferCount > 0, let buffer = pw_stream_dequeue_buffer(stream) else {
+      return false
+    }
     let data = buffer.pointee.buffer.pointee.datas
     if picture.isCursorAlone {
       memset(data![0].data, 0xee, Int(data![0].maxsize))
@@ -128,7 +133,14 @@ package final class ScreenProducer {
     return true
   }
 
+  private func agreed() {
+    leavesUnfilled = unfilledCount > 0
+    if leavesUnfilled { unfilledCount -= 1 }
+    askForBuffers()
+  }
+
   private func add(_ buffer: UnsafeMutablePointer<pw_buffer>) {
+    if leavesUnfilled { return }
     // More than any format needs.
     let byteCount =
       Self.headGap + max((width + 8) * 4 + offer.rowGap, offer.mostStride) * (height + 2)
@@ -148,6 +160,7 @@ package final class ScreenProducer {
   }
 
   private func remove(_ buffer: UnsafeMutablePointer<pw_buffer>) {
+    guard buffers.contains(buffer) else { return }
     bufferCount -= 1
     buffers.removeAll { $0 == buffer }
     for index in 0..<Int(buffer.pointee.buffer.pointee.n_datas) {
@@ -172,7 +185,7 @@ package final class ScreenProducer {
         producer(context).height = Int(info.size.height)
         producer(context).isRefusing = producer(context).offer.refused?.spa == info.format.rawValue
       }
-      producer(context).askForBuffers()
+      producer(context).agreed()
     }
     events.add_buffer = { context, buffer in producer(context).add(buffer!) }
     events.remove_buffer = { context, buffer in producer(context).remove(buffer!) }

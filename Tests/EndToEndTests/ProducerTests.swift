@@ -149,5 +149,24 @@ extension EndToEnd {
         #expect(player.complaints == [])
       }
     }
+
+    @Test func `buffers that a source left empty are asked for anew, at once`() throws {
+      try withDrawnScreen(size: (1280, 720)) { screen, broadcast, directory in
+        let player = try Player(broadcast.liveTS, in: directory)
+        let log = try PacketLog(broadcast.consumers)
+        try player.waitForCounter(past: 10, within: .seconds(10))
+        let agent = broadcast.agentPID
+        // As PipeWire itself hands them on now and then when one size follows the other.
+        let begin = MonotonicClock.now()
+        screen.change { ($0.unfilledCount, $0.size) = (2, (1024, 768)) }
+        let seen = try waitUntil("the size", within: .seconds(10)) { () -> Int64? in
+          log.descriptions.last { $0.width == 1024 && $0.height == 768 }?.arrival
+        }
+        print("buffers twice empty: described anew after \((seen - begin) / 1_000_000) ms")
+        try player.waitForCounter(past: screen.count + 5, within: .seconds(10))
+        #expect(broadcast.agentPID == agent, "\(broadcast.relay.errors)")
+        #expect(player.complaints == [])
+      }
+    }
   }
 }
