@@ -250,7 +250,9 @@ final class Pipeline {
       var origin = origin ?? SessionOrigin(greeting)
       origin.follow(greeting)
       self.origin = origin
-      Log.note("link \(links): a relay, process \(greeting.pid), session \(origin.session)")
+      Log.note(
+        "link \(links): a relay, process \(greeting.pid), session \(SessionName.of(origin.session))"
+      )
       link.send(.greeting(identity.greeting(of: origin, key: greeting.key)))
       identity.notices.status("linked with a relay, process \(greeting.pid)")
       link.send(

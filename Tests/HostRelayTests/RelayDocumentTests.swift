@@ -67,7 +67,7 @@ import Wire
     let section = text.components(separatedBy: "\n## ").first { $0.hasPrefix("Status\n") } ?? ""
     let named = section.split(separator: "\n").filter { $0.hasPrefix("| `") }
       .flatMap { row in
-        row.split(separator: "|")[1].split(separator: "`").enumerated()
+        row.split(separator: "|")[0].split(separator: "`").enumerated()
           .compactMap { $0.offset.isMultiple(of: 2) ? nil : String($0.element) }
       }
     try withRelay { relay, _, _ in
