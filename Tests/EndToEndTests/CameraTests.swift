@@ -104,6 +104,7 @@ extension EndToEnd {
         let before = try #require(broadcast.status)
         try waitForPictures(before.agentFigure("frames_encoded") + 20)
         let status = try #require(broadcast.status)
+        #expect(status.agentPID == before.agentPID, "\(status.lastDeath)")
         print("1080p of JPEGs: \(status.agentFigure("vm_peak_kb")) kB at most")
         #expect(status.agentFigure("vm_peak_kb") < 45_056)
         // A band or a stripe may be mapped at the moment.
