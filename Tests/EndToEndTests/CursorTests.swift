@@ -15,7 +15,6 @@ extension EndToEnd {
     {
       try withScreen { screen, broadcast, directory in
         let size = (1280, 720)
-        func isThere(_ x: Int, _ y: Int, _ color: UInt32) -> (Int, Int, UInt32) { (x, y, color) }
         // Beside a picture, with what it looks like.
         screen.tell(
           ToldCursor(x: 400, y: 300, bitmap: .init(side: 48, color: 0xff00_0000 | Self.red)))
