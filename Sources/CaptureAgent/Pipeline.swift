@@ -232,7 +232,9 @@ final class Pipeline {
     case .source(let event): camera?.take(event)
     case .failed(let end) where end.code == .memoryLimit: finish(end)
     case .failed(let end): camera?.fail(end.text)
-    case .packet: sendPacket()
+    case .packet:
+      camera?.tookPicture()
+      sendPacket()
     }
   }
 
@@ -246,7 +248,6 @@ final class Pipeline {
       captured = format
       guard isNew else { return expectMemory(isPicture: false) }
       expectMemory(isPicture: true)
-      Log.release()
       Log.note("capturing \(format.width)x\(format.height)")
       identity.notices.status("capturing \(format.width)x\(format.height)")
       tellMonitor(size: (format.width, format.height))
@@ -363,6 +364,7 @@ final class Pipeline {
   private func sendPacket() {
     guard let (track, packet) = tracks.next() else { return }
     guard let link = listener.link, ending == nil, !pause.isOn else { return tracks.sent() }
+    if track === screen { Log.release() }
     link.send(packet, stream: track.stream)
     #if DEBUG
       Faults.leak()

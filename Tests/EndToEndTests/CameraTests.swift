@@ -165,10 +165,18 @@ extension EndToEnd {
             broadcast.status?.lastDeath.contains("the camera gives no pictures that can be decoded")
               == true
           })
+        // It is tried again and again, and nothing more is said of that.
+        let deaths = try #require(broadcast.status?.json["deaths"] as? Int)
+        let lines = broadcast.relay.errors
+        try waitUntil(
+          "another try", within: .seconds(15),
+          isTrue: { broadcast.status?.json["deaths"] as? Int ?? 0 > deaths })
+        #expect(broadcast.relay.errors == lines)
         camera.give([whole])
         try waitUntil(
           "a picture again", within: .seconds(15),
           isTrue: { broadcast.status?.state == "live" && broadcast.agentPID != before.agentPID })
+        #expect(broadcast.relay.errors.dropFirst(lines.count).contains("capturing 75x53"))
         camera.end()
       }
     }
