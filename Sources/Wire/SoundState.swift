@@ -1,6 +1,6 @@
 /// How one sound of a broadcast stands.
 package enum SoundState: UInt8, CaseIterable, Sendable {
-  /// Not wanted.
+  /// Not wanted, or there was none of it yet.
   case off = 0
   /// Samples come, be they silence.
   case on = 1

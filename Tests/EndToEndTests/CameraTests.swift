@@ -306,6 +306,40 @@ extension EndToEnd {
       }
     }
 
+    // That its buffers are mapped whole is known when they come: it used to be on until then.
+    @Test
+    func `a camera whose buffers do not fit is never on, and what was taken for it is given back`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let desk = try ScriptedDesk(in: directory)
+        let broadcast = try Broadcast(
+          in: directory, scripted: desk,
+          agent: [
+            "--source", "pattern", "--size", "1920x1080", "--camera=bars", "--memory-limit",
+            "40MiB",
+          ])
+        try broadcast.waitUntilLive()
+        let log = try PacketLog(broadcast.consumers)
+        try waitForCamera("lost", of: broadcast)
+        #expect(broadcast.status?.camera.text == "no camera is connected")
+        let agent = try #require(broadcast.agentPID)
+        let before = try ProcessFigures(of: agent).sizeKB
+        let camera = try desk.camera("bars", format: "NV12", size: (640, 480))
+        try waitUntil(
+          "the sum", within: .seconds(15),
+          isTrue: {
+            broadcast.status?.camera.text.contains("camera: buffers that are mapped whole") == true
+          })
+        // Its encoder may have begun: surfaces, tables and heap are 2,000 kB.
+        try waitUntil(
+          "what was mapped before, \(before) kB",
+          isTrue: { try ProcessFigures(of: agent).sizeKB <= before + 512 })
+        #expect(log.cameraWords.allSatisfy { $0.state != .on }, "\(log.cameraWords)")
+        camera.end()
+      }
+    }
+
     @Test func `a camera that does not fit is off, with the sum, and the screen goes on`() throws {
       try withTestDirectory { directory in
         let broadcast = try Broadcast(

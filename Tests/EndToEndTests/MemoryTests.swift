@@ -104,6 +104,7 @@ extension EndToEnd {
 /// What the kernel says of a process's memory.
 struct ProcessFigures {
   let peakKB: Int
+  let sizeKB: Int
   let dataKB: Int
   let residentPeakKB: Int
   let threads: Int
@@ -115,6 +116,7 @@ struct ProcessFigures {
       return try #require(Int(words(line)[1]))
     }
     peakKB = try figure("VmPeak")
+    sizeKB = try figure("VmSize")
     dataKB = try figure("VmData")
     residentPeakKB = try figure("VmHWM")
     threads = try figure("Threads")
