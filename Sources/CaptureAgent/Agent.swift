@@ -1,5 +1,6 @@
 import CommandOptions
 import Glibc
+import PipeWire
 import Posix
 import Report
 
@@ -31,7 +32,7 @@ enum Agent {
       Log.note("\(error)")
       return .bug
     }
-    if options.explainsMemory { return explainMemory(options) }
+    if options.explainsMemory { return explainMemory(options, limits: limits) }
     if options.listsSources { return SourceList.run(options) }
     let notices = ServiceNotices()
     // The one before it missed something, which was said: this one speaks when it has a picture, or
@@ -92,19 +93,22 @@ enum Agent {
     return .finished
   }
 
-  private static func explainMemory(_ options: Options) -> ExitCode {
-    let configuration = EncoderConfiguration(options, source: options.patternFormat)
-    let camera = options.camera.map { _ in EncoderConfiguration(cameraBeside: options) }
-    let budget = MemoryBudget(options: options, configuration: configuration, camera: camera)
+  private static func explainMemory(_ options: Options, limits: MemoryLimits) -> ExitCode {
+    let plans = MemoryPlans(options, limits: limits)
+    let company = MemoryPlans.Company(
+      sounds: options.sounds.count,
+      camera: options.camera.map {
+        SourceFormat(width: $0.size.width, height: $0.size.height)
+      })
+    let budget = plans.budget(of: options.patternFormat, company)
     for line in budget.lines { print(line) }
     var isCamera = options.camera != nil
     if case .camera = options.source { isCamera = true }
     if isCamera {
       let code = options.memoryTier == .address ? JPEGDecoder.codeByteCount : 0
-      print(
-        "a camera that gives JPEGs: \((JPEGDecoder.byteCount + code) >> 10) kB more; buffers that can only be "
-          + "mapped whole come on top")
+      print("a camera that gives JPEGs: \((JPEGDecoder.byteCount + code) >> 10) kB more")
     }
+    for line in plans.wholeBufferLines(of: options.patternFormat, company) { print(line) }
     return budget.isWithinLimit ? .finished : .memoryLimit
   }
 }

@@ -223,7 +223,9 @@ final class Pipeline {
     case .source(let event): camera?.take(event)
     case .failed(let end) where end.code == .memoryLimit: finish(end)
     case .failed(let end): camera?.fail(end.text)
-    case .packet: sendPacket()
+    case .packet:
+      camera?.tookPicture()
+      sendPacket()
     }
   }
 
@@ -326,6 +328,7 @@ final class Pipeline {
   private func sendPacket() {
     guard let (track, packet) = tracks.next() else { return }
     guard let link = listener.link, ending == nil, !pause.isOn else { return tracks.sent() }
+    if track === screen.track { Log.release() }
     link.send(packet, stream: track.stream)
     #if DEBUG
       Faults.leak()

@@ -85,6 +85,12 @@ final class VideoTrack {
 
   func stopSource() { frameSource?.stop() }
 
+  /// Has the encoder give back what it holds for pictures, until the next frame.
+  func rest() {
+    _ = frames.take()
+    orders.change { $0.restCount += 1 }
+  }
+
   /// Lets a source that has ended go, so that another may begin; not from one of its events.
   func forgetSource() { frameSource = nil }
 

@@ -8,8 +8,8 @@ import Posix
 package final class Stream {
   /// Buffers that a producer is asked for, where it has no wish of its own.
   package static let bufferCount = BufferWish.count
-  // No more than that are kept track of.
-  private static let maxBufferCount = 16
+  /// No more than that are kept track of.
+  package static let mostBufferCount = 16
   // A session manager links within milliseconds, a busy machine within a second or two.
   private static let startPatience = Duration.seconds(10)
   // Where there is something else to ask for.
@@ -235,7 +235,7 @@ package final class Stream {
   }
 
   private func add(_ buffer: UnsafeMutablePointer<pw_buffer>) {
-    guard let returned, let format, buffers.count < Self.maxBufferCount else { return }
+    guard let returned, let format, buffers.count < Self.mostBufferCount else { return }
     do throws(PosixError) {
       let shared = unsafe try SharedBuffer(
         of: buffer.pointee.buffer, format: format, returned: returned)

@@ -8,15 +8,16 @@ package enum Log {
 
   package static func note(_ line: String) {
     let text = "\(program.withLock { $0 }): \(oneLine(line))\n"
-    let isHeld = held.withLock { held in
+    let (isHeld, isFull) = held.withLock { held in
       held?.append(text)
-      return held != nil
+      return (held != nil, held?.count ?? 0 >= mostHeld)
     }
     if !isHeld { write(text) }
+    if isFull { release() }
   }
 
-  /// Keeps lines back until `release`; those that are still held at the process's end are never
-  /// written.
+  /// Keeps lines back until `release`, or until there are so many that something goes on; those that are
+  /// still held at the process's end are never written.
   package static func hold() { held.withLock { $0 = $0 ?? [] } }
 
   /// Writes what was kept back, and from then on what comes.
@@ -41,6 +42,7 @@ package enum Log {
   }
 
   private static let program = Mutex("porthole")
+  private static let mostHeld = 64
   /// nil: nothing is kept back.
   private static let held = Mutex<[String]?>(nil)
 

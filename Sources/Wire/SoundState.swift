@@ -1,6 +1,6 @@
 /// How a sound of a broadcast stands, or its camera, or its screen.
 package enum SoundState: UInt8, CaseIterable, Sendable {
-  /// Not wanted.
+  /// Not wanted, or there was none of it yet.
   case off = 0
   /// Samples come, be they silence; of a camera or a screen, whole pictures.
   case on = 1

@@ -44,6 +44,36 @@ struct MemoryTests {
     #expect(MemoryBudget(configuration: nil, tier: .data, limit: 19 << 20).isWithinLimit)
   }
 
+  @Test(
+    "of buffers that are mapped whole as many are said to fit as the plan has room for, in one tier"
+  )
+  func wholeBuffers() throws {
+    let format = SourceFormat(width: 1280, height: 720)
+    let camera = SourceFormat(width: 640, height: 480)
+    func plans(_ words: String...) throws -> MemoryPlans {
+      let options = try Options(Options.table.parse(["--va-display", "none", "--camera"] + words))
+      return MemoryPlans(
+        options, limits: MemoryLimits(dataBytes: 50 << 20, addressBytes: 50 << 20))
+    }
+    let plan = try plans()
+    let company = MemoryPlans.Company(sounds: 1, camera: camera)
+    func room(_ buffers: Int, _ cameras: Int) -> Bool {
+      var (format, company) = (format, company)
+      format.mappedByteCount = buffers * 1280 * 720 * 4
+      company.camera?.mappedByteCount = cameras * 640 * 480 * 2
+      return plan.budget(of: format, company).isWithinLimit
+    }
+    let lines = plan.wholeBufferLines(of: format, company)
+    let screens = try #require((0...16).last { room($0, 0) })
+    let cameras = try #require((0...16).last { room(0, $0) })
+    #expect(screens > 0 && screens < 16 && cameras > 0, "neither end would say anything")
+    #expect(lines.count == 2)
+    #expect(
+      lines[0].contains("at most \(screens) x 3600 kB = \(screens * 3600) kB more"), "\(lines)")
+    #expect(lines[1].contains("at most \(cameras) x 600 kB = \(cameras * 600) kB more"), "\(lines)")
+    #expect(try plans("--memory-tier", "data").wholeBufferLines(of: format, company) == [])
+  }
+
   @Test("a device's surfaces are not the process's own")
   func deviceBudget() {
     let budget = MemoryBudget(

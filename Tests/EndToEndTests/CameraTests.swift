@@ -156,10 +156,18 @@ extension EndToEnd {
             broadcast.status?.lastDeath.contains("the camera gives no pictures that can be decoded")
               == true
           })
+        // It is tried again and again, and nothing more is said of that.
+        let deaths = try #require(broadcast.status?.json["deaths"] as? Int)
+        let lines = broadcast.relay.errors
+        try waitUntil(
+          "another try", within: .seconds(15),
+          isTrue: { broadcast.status?.json["deaths"] as? Int ?? 0 > deaths })
+        #expect(broadcast.relay.errors == lines)
         camera.give([whole])
         try waitUntil(
           "a picture again", within: .seconds(15),
           isTrue: { broadcast.status?.state == "live" && broadcast.agentPID != before.agentPID })
+        #expect(broadcast.relay.errors.dropFirst(lines.count).contains("capturing 75x53"))
         camera.end()
       }
     }
@@ -303,6 +311,40 @@ extension EndToEnd {
         try waitForCamera("on", of: broadcast)
         #expect(broadcast.agentPID == agent)
         second.end()
+      }
+    }
+
+    // That its buffers are mapped whole is known when they come: it used to be on until then.
+    @Test
+    func `a camera whose buffers do not fit is never on, and what was taken for it is given back`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let desk = try ScriptedDesk(in: directory)
+        let broadcast = try Broadcast(
+          in: directory, scripted: desk,
+          agent: [
+            "--source", "pattern", "--size", "1920x1080", "--camera=bars", "--memory-limit",
+            "40MiB",
+          ])
+        try broadcast.waitUntilLive()
+        let log = try PacketLog(broadcast.consumers)
+        try waitForCamera("lost", of: broadcast)
+        #expect(broadcast.status?.camera.text == "no camera is connected")
+        let agent = try #require(broadcast.agentPID)
+        let before = try ProcessFootprint(of: agent).sizeKB
+        let camera = try desk.camera("bars", format: "NV12", size: (640, 480))
+        try waitUntil(
+          "the sum", within: .seconds(15),
+          isTrue: {
+            broadcast.status?.camera.text.contains("camera: buffers that are mapped whole") == true
+          })
+        // Its encoder may have begun: surfaces, tables and heap are 2,000 kB.
+        try waitUntil(
+          "what was mapped before, \(before) kB",
+          isTrue: { try ProcessFootprint(of: agent).sizeKB <= before + 512 })
+        #expect(log.cameraWords.allSatisfy { $0.state != .on }, "\(log.cameraWords)")
+        camera.end()
       }
     }
 

@@ -21,7 +21,7 @@ final class PacketLog: Sendable {
     let height: Int
   }
 
-  /// How the screen stands, as the agent says.
+  /// How the screen or the camera beside it stands, as the agent says.
   struct Word: Sendable {
     let arrival: Int64
     let state: SoundState
@@ -39,6 +39,7 @@ final class PacketLog: Sendable {
     var descriptions: [Description] = []
     var states: [State] = []
     var words: [Word] = []
+    var cameraWords: [Word] = []
     var byteCount = 0
     var end: String?
   }
@@ -63,7 +64,9 @@ final class PacketLog: Sendable {
   var states: [State] { state.withLock { $0.states } }
   /// Of all that came, heartbeats included.
   var byteCount: Int { state.withLock { $0.byteCount } }
+  /// Of the screen, and of the camera.
   var words: [Word] { state.withLock { $0.words } }
+  var cameraWords: [Word] { state.withLock { $0.cameraWords } }
   /// Why nothing more comes; nil while the connection stands.
   var end: String? { state.withLock { $0.end } }
 
@@ -110,8 +113,12 @@ final class PacketLog: Sendable {
       guard case .sessionState(let told, _, _, let text)? = try? Message(raw) else { return }
       state.withLock { $0.states.append(State(state: told, text: text)) }
     case .soundState:
-      guard case .soundState(.screen, let state, let text)? = try? Message(raw) else { return }
-      self.state.withLock { $0.words.append(Word(arrival: now, state: state, text: text)) }
+      guard case .soundState(let source, let state, let text)? = try? Message(raw) else { return }
+      let word = Word(arrival: now, state: state, text: text)
+      self.state.withLock {
+        if source == .screen { $0.words.append(word) }
+        if source == .camera { $0.cameraWords.append(word) }
+      }
     default: break
     }
   }

@@ -72,8 +72,22 @@ extension EndToEnd {
     @Test func `BL-15: whatever a source says of its times, they rise and stay with the sound's`()
       throws
     {
-      try withDrawnScreen(size: (1280, 720), rate: 20) { screen, broadcast, directory in
+      // Black and white by turns at uneven times, so that one beep's pictures can be told from the next one's.
+      var random = SplitMix(seed: 15)
+      var whites: [Bool] = []
+      while whites.count < 10_000 {
+        let isWhite = whites.last != true
+        whites += [Bool](repeating: isWhite, count: 4 + random.below(6))
+      }
+      let isWhite = whites
+      @Sendable func picture(_ number: Int) -> ScreenProducer.Picture {
+        .init(NumberedPicture(number: number, ground: isWhite[number] ? 0xff_ffff : 0))
+      }
+      try withDrawnScreen(size: (1280, 720), rate: 20, beeps: true, picture: picture) {
+        screen, broadcast, directory in
         let log = try PacketLog(broadcast.consumers)
+        let file = directory.file("watched.ts")
+        let player = try ProcessRun("curl", ["-s", "-o", file, broadcast.liveTS], in: directory)
         /// Takes what comes for some pictures of the source's: how far their times are from those at which
         /// they were drawn, in milliseconds, from the first to the last.
         func times(
@@ -81,7 +95,7 @@ extension EndToEnd {
         ) throws -> [Double] {
           screen.change {
             $0.picture = {
-              var picture = ScreenProducer.Picture(NumberedPicture(number: $0))
+              var picture = picture($0)
               picture.time = said($0)
               return picture
             }
@@ -104,20 +118,34 @@ extension EndToEnd {
           // The others may meet something else that the machine does.
           #expect(late.count > 5 && late[late.count / 2] < 20, "\(what): \(times)")
         }
-        expectInStep(try times(of: 10) { _ in .now }, "its own times")
+        expectInStep(try times(of: 80) { _ in .now }, "its own times")
+        let wrong = MonotonicClock.now()
         expectInStep(
-          try times(of: 20) { _ in .at(MonotonicClock.now() - 1_000_000_000) }, "a second back")
+          try times(of: 24) { _ in .at(MonotonicClock.now() - 1_000_000_000) }, "a second back")
         let start = MonotonicClock.now()
-        expectInStep(try times(of: 10) { _ in .at(start) }, "the same time again")
+        expectInStep(try times(of: 24) { _ in .at(start) }, "the same time again")
         expectInStep(
-          try times(of: 16) { number in
+          try times(of: 24) { number in
             let now = MonotonicClock.now()
             let all: [Int64] = [
               now - 1_000_000_000, -5, now + 86_400_000_000_000, .max, .min, 1, now, 0,
             ]
             return .at(all[number % all.count])
           }, "times that no clock gives")
-        expectInStep(try times(of: 10) { _ in .now }, "its own times again")
+        expectInStep(try times(of: 12) { _ in .now }, "its own times again")
+        player.end()
+        // What is heard at a player is as far from what is seen as it was before.
+        let drawn = (2...screen.count).filter { isWhite[$0] != isWhite[$0 - 1] }
+          .compactMap { screen.time(of: $0).map { Double($0) / 1e9 } }
+        let moments = try Moments(of: file, in: directory)
+        let (first, last) = (try #require(moments.flips.first), try #require(moments.flips.last))
+        let split = 1 - (drawn.last! - Double(wrong) / 1e9) / (last - first)
+        let steps = [0..<split, split..<1].map {
+          moments.soundBehindPicture(drawn: drawn, part: $0).map { $0 * 1000 }
+        }
+        print("sound behind pictures, before and with wrong times: \(steps) ms")
+        let (before, since) = (try #require(steps[0]), try #require(steps[1]))
+        #expect(abs(since - before) < 20, "\(moments)")
         // It says nothing of all that itself, so the agent's figures do.
         try waitUntil(
           "the figures", isTrue: { broadcast.status?.agentFigure("frames_mistimed") ?? 0 >= 30 })

@@ -64,6 +64,13 @@ extension EndToEnd {
           try broadcast.waitForSounds([word: "lost", other: "on"])
           print("\(word): lost after \(ContinuousClock.now - begin)")
           #expect(ContinuousClock.now - begin < .seconds(2))
+          // Nobody hears of it in the other, for as long as it is away.
+          let seconds = isLongRun ? 30 : 1
+          let heard = try Heard(broadcast, for: .seconds(seconds))
+          let count = heard.packets[word == "mic" ? .appSound : .microphone]?.count ?? 0
+          print("\(other): \(count) packets in \(seconds) s")
+          #expect(count > 30 * seconds)
+          try broadcast.waitForSounds([word: "lost", other: "on"])
           try desktop.hide(thing)
           try desktop.show(thing)
           try broadcast.waitForSounds(["app": "on", "mic": "on"])

@@ -27,7 +27,7 @@ struct TrailTests {
   }
 
   @Test(
-    "what a bar that goes on moving has left is as it was within a second",
+    "a second after a bar that goes on moving has left, luma is within 12 of 255 of its source",
     arguments: [(150, false), (400, true)])
   func bar(kilobits: Int, scrolls: Bool) throws {
     let client = try DriverClient(width: width, height: height, rateControl: VA_RC_CBR)
@@ -44,7 +44,7 @@ struct TrailTests {
       let (picture, bar) = screen(index, scrolls: scrolls)
       let coded = try client.encode(picture, misc: index == 0 ? misc : [])
       guard index > 26 else { continue }
-      // Where the bar was between one second and two ago.
+      // Where it has left between one second and two ago.
       var most = 0
       for back in picturesPerSecond + 2..<2 * picturesPerSecond + 2 {
         let left = (index - back) * 24 % width & ~1

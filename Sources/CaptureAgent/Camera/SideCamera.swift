@@ -25,6 +25,8 @@ final class SideCamera {
   private let outlet: Outlet
   private var state = SoundState.off
   private var text = ""
+  /// It gives frames, or is about to, and takes memory for them.
+  private var hasFormat = false
   /// It is on, and gives no whole pictures.
   private var isBroken = false
   /// When it is tried again; nil: it is not.
@@ -46,12 +48,13 @@ final class SideCamera {
   }
 
   /// Of its pictures; nil while it takes no memory.
-  var format: SourceFormat? { state == .on ? track.format : nil }
+  var format: SourceFormat? { hasFormat ? track.format : nil }
 
   /// The screen's size is known.
   func begin() {
     guard !hasBegun else { return }
     hasBegun = true
+    become(.off, "no picture yet")
     let wanted = SourceFormat(width: wish.size.width, height: wish.size.height)
     if let refusal = outlet.refusal(wanted) { return lose(refusal) }
     start()
@@ -79,22 +82,27 @@ final class SideCamera {
         track.stopSource()
         return lose(refusal)
       }
-      if state == .on { return outlet.changed() }
-      began = MonotonicClock.now()
-      become(.on, "")
+      if !hasFormat { began = MonotonicClock.now() }
+      hasFormat = true
+      outlet.changed()
     case .placed, .suspended: break  // One that stops has ended.
     case .broken(let isBroken):
       self.isBroken = isBroken
       announce()
     case .ended(let end):
       let now = MonotonicClock.now()
-      if state == .on {
+      if hasFormat {
         flaps = now - began < Self.retryPause << 4 ? min(flaps + 1, Self.mostFlaps) : 0
       }
       lose(end.text)
       // Who said no is not asked again.
       if end.code != .notAllowed { retry = now + Self.retryPause << max(0, flaps - 1) }
     }
+  }
+
+  /// There is a picture of it: only then it is on.
+  func tookPicture() {
+    if hasFormat { become(.on, "") }
   }
 
   /// Its encoder cannot go on.
@@ -110,7 +118,13 @@ final class SideCamera {
     }
   }
 
-  private func lose(_ text: String) { become(.lost, text) }
+  private func lose(_ text: String) {
+    let tookMemory = hasFormat
+    hasFormat = false
+    track.rest()
+    if tookMemory { outlet.changed() }
+    become(.lost, text)
+  }
 
   private func become(_ state: SoundState, _ text: String) {
     guard (state, text) != (self.state, self.text) else { return }
@@ -118,7 +132,6 @@ final class SideCamera {
     self.text = text
     isBroken = false
     Log.note("camera \(state.word)\(text.isEmpty ? "" : ": \(text)")")
-    outlet.changed()
     announce()
   }
 }

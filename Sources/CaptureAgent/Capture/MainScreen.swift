@@ -73,7 +73,6 @@ final class MainScreen {
     let isResized = size != (format.width, format.height)
     size = (format.width, format.height)
     if isResized {
-      Log.release()
       Log.note("capturing \(size.width)x\(size.height)")
       tellDesktop()
     }

@@ -43,6 +43,7 @@ final class EncodeThread: @unchecked Sendable {
   private var describedStream: EncodedStream?
   private var bitrate: Int?
   private var isHalved = false
+  private var restCount = 0
   private var lastPTS: Int64 = 0
   private var failures = 0
   /// Nothing is tried before this time, after a failure.
@@ -85,6 +86,11 @@ final class EncodeThread: @unchecked Sendable {
   private func step() throws(Failure) -> Bool {
     let order = orders.read()
     if order.isEnding { return false }
+    // A packet's bytes lie in the encoder's memory.
+    if order.restCount != restCount, packets.isFree {
+      restCount = order.restCount
+      rest()
+    }
     let mayEncode = order.link != nil && !order.isPaused && packets.isFree
     let now = MonotonicClock.now()
     let unchangedDue =
@@ -127,6 +133,16 @@ final class EncodeThread: @unchecked Sendable {
       try encode(order, pts: MonotonicClock.now(), isUnchanged: true)
     }
     return true
+  }
+
+  /// Gives back what it holds for pictures; the next one begins as on a new link.
+  private func rest() {
+    encoder = nil
+    decoder = nil
+    describedLink = nil
+    describedStream = nil
+    bitrate = configuration.bitsPerSecond
+    AllocationGuard.trim()
   }
 
   /// When the last picture is to be sent again, if it is: to a new link, to who asks for a keyframe, and

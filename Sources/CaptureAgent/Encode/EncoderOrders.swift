@@ -13,6 +13,8 @@ final class EncoderOrders: Sendable {
     /// Whether somebody reads a container: demuxers hold pictures back, so a still screen is sent
     /// again once a second.
     var hasContainers = false
+    /// How often the thread was told to give back what it holds for pictures.
+    var restCount = 0
     /// What is given up for want of memory.
     var memory = MemoryStep.rest
     var isEnding = false

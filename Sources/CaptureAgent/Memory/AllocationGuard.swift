@@ -28,8 +28,11 @@ enum AllocationGuard {
   /// Gives the kernel the reserve, and what the allocator holds and nobody uses.
   static func giveBack() {
     porthole_guard_give_reserve()
-    porthole_guard_trim()
+    trim()
   }
+
+  /// Gives the kernel what the allocator holds and nobody uses.
+  static func trim() { porthole_guard_trim() }
 
   /// Has a reserve again, where there is room.
   static func keepReserve() { _ = porthole_guard_keep_reserve() }

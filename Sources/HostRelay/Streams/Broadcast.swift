@@ -110,11 +110,15 @@ final class Broadcast {
       }
       put(message)
     case .soundState(let source, let state, let text):
+      let isOld = sounds[source].map { $0 == (state, text) } ?? false
       sounds[source] = (state, text)
       if state != .on { outputs.container.stop(source) }
       let reason = text.isEmpty ? "" : ": \(text)"
       let isSound = source != .camera && source != .screen
-      Log.note("\(source.word)\(isSound ? " sound" : "") \(state.word)\(reason)")
+      // Each of the agents that are tried says so again.
+      if !isOld || !isRepeating() {
+        Log.note("\(source.word)\(isSound ? " sound" : "") \(state.word)\(reason)")
+      }
       put(message)
     case .paused(let reasons):
       session.paused(reasons)
