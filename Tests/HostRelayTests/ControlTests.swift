@@ -162,6 +162,19 @@ import Wire
         #expect(run.exitCode == 64)
         #expect(run.errors.split(separator: "\n").count == 1)
       }
+      let help = try relay.ctl("--help").output
+      for command in ControlClient.table.commands {
+        #expect(help.contains("\n  \(command.usage)  "), "\(command.usage)")
+        // Each is taken as it stands there, done or not.
+        let words = command.usage.split(separator: " ").map { word in
+          [
+            "[REASON]": "over", "N": "6M", "app|mic": "mic", "on|off": "on", "NAME=VALUE": "fps=20",
+          ][
+            String(word)] ?? String(word)
+        }
+        let run = try relay.ctl(words.filter { $0 != "..." })
+        #expect([0, 75].contains(run.exitCode), "\(words): \(run.errors)")
+      }
       relay.process.end()
       #expect(try relay.ctl("status").exitCode == 69)
     }
