@@ -197,6 +197,10 @@ import Wire
         (["-d", "{}"], "status", "405"), (["-d", large], "pause", "413"),
         (["-d", "{}"], "nothing", "404"), ([], "nothing", "404"),
         (["-d", "{}", "-H", "Content-Length: +2"], "pause", "400"),
+        (
+          ["-d", "{}", "-H", "Expect: 100-continue", "--expect100-timeout", "60"], "resume", "200"
+        ),
+        (["-d", "{}", "-H", "Expect: nothing"], "resume", "200"),
         (["-d", "{}", "-H", "Transfer-Encoding: chunked"], "pause", "411"),
         (["-d", "{}", "-H", "Content-Length: 99999999999999999999"], "pause", "400"),
         (["-d", "{}", "-H", "Content-Length: -2"], "pause", "400"),
