@@ -22,7 +22,10 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a relay that dies is started again, and Ctrl-C ends it all`() throws {
+    // The end of the first took the desktop from the second.
+    @Test func `a relay that dies is started again, and Ctrl-C ends all but another's desktop`()
+      throws
+    {
       try withTestDirectory { directory in
         let http = freePort()
         let broadcast = try script(
@@ -38,10 +41,23 @@ extension EndToEnd {
             $0.name == "host-relay" && $0.pid != relay.pid
           }
         }
+        let other = try script(
+          ["--desktop", "headless", "--source", "pattern"], name: "other", in: directory)
+        try waitUntil("the other's viewer address") {
+          try other.check().output.contains("player: ")
+        }
+        // One that was killed, and left word that it uses the desktop.
+        try Data("1\n".utf8).write(to: URL(filePath: directory.file("desktop/users/4999999")))
         broadcast.signal(SIGINT)
         #expect(try broadcast.waitForEnd(within: .seconds(15)) == 0)
         // The shell had a line of its own for it.
         #expect(!broadcast.errors.contains("Killed"), "\(broadcast.errors)")
+        let status = try ProcessRun.run(
+          packageRoot + "/scripts/headless-desktop", ["status", directory.file("desktop")],
+          in: directory)
+        #expect(status.exitCode == 0, "\(status.output)")
+        try other.check().signal(SIGINT)
+        #expect(try other.waitForEnd(within: .seconds(15)) == 0)
         #expect(try processes(mentioning: directory.path) == [])
         #expect(try processes(mentioning: "127.0.0.1:\(http)") == [])
       }
@@ -166,12 +182,12 @@ extension EndToEnd {
     /// With programs that are built already, on ports and a desktop of its own.
     private func script(
       _ options: [String], http: UInt16 = freePort(), path: String? = nil,
-      in directory: TestDirectory
+      name: String = "broadcast", in directory: TestDirectory
     ) throws -> ProcessRun {
       var variables = environment(in: directory)
       if let path { variables["PATH"] = path }
       return try ProcessRun(
-        scriptPath, options + ports(http: http), name: "broadcast", environment: variables,
+        scriptPath, options + ports(http: http), name: name, environment: variables,
         in: directory)
     }
 
