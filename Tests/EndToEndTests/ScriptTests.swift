@@ -8,7 +8,7 @@ extension EndToEnd {
     @Test func `one command broadcasts a headless desktop and leaves nothing behind`() throws {
       try withTestDirectory { directory in
         let broadcast = try script(["--desktop", "headless", "--for", "3"], in: directory)
-        let address = try waitUntil("viewer address", within: .seconds(10)) {
+        let address = try waitUntil("viewer address", within: .seconds(20)) {
           try broadcast.check().output.split(separator: "\n").first { $0.hasPrefix("player: ") }
         }
         let player = try Player(
@@ -32,14 +32,14 @@ extension EndToEnd {
           ["--desktop", "headless", "--source", "pattern"], http: http, in: directory)
         let relay = try waitUntil("relay") {
           try broadcast.check()
-          return try processes(mentioning: "127.0.0.1:\(http)").first { $0.name == "host-relay" }
+          return try relays(at: http).first
         }
+        // It ended one that was being loaded.
+        kill(relay.pid, SIGUSR2)
         try waitUntil("viewer address") { broadcast.output.contains("player: ") }
         kill(relay.pid, SIGKILL)
         try waitUntil("next relay") {
-          try processes(mentioning: "127.0.0.1:\(http)").contains {
-            $0.name == "host-relay" && $0.pid != relay.pid
-          }
+          try relays(at: http).contains { $0 != relay }
         }
         let other = try script(
           ["--desktop", "headless", "--source", "pattern"], name: "other", in: directory)
@@ -52,6 +52,7 @@ extension EndToEnd {
         #expect(try broadcast.waitForEnd(within: .seconds(15)) == 0)
         // The shell had a line of its own for it.
         #expect(!broadcast.errors.contains("Killed"), "\(broadcast.errors)")
+        #expect(broadcast.errors.matches(of: /relay died/).count == 1, "\(broadcast.errors)")
         let status = try ProcessRun.run(
           packageRoot + "/scripts/headless-desktop", ["status", directory.file("desktop")],
           in: directory)
@@ -106,8 +107,7 @@ extension EndToEnd {
           let line = lines.first { $0.contains(": started agent ") }
           return line?.split(separator: " ").last.flatMap { pid_t($0) }
         }
-        let relay = try #require(
-          try processes(mentioning: "127.0.0.1:\(http)").first { $0.name == "host-relay" })
+        let relay = try #require(try relays(at: http).first)
         // So that it does not start another one in between.
         broadcast.signal(SIGSTOP)
         kill(relay.pid, SIGKILL)
@@ -189,6 +189,14 @@ extension EndToEnd {
       return try ProcessRun(
         scriptPath, options + ports(http: http), name: name, environment: variables,
         in: directory)
+    }
+
+    /// Those that start agents: the options are read by another one first.
+    private func relays(at http: UInt16) throws -> [RunningProcess] {
+      let parents = try processes(mentioning: "/capture-agent ")
+      return try processes(mentioning: "127.0.0.1:\(http)").filter {
+        $0.name == "host-relay" && parents.contains($0)
+      }
     }
 
     private var scriptPath: String { packageRoot + "/scripts/broadcast" }
