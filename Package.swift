@@ -83,7 +83,7 @@ let package = Package(
     // The agent.
     .target(
       name: "PipeWire", dependencies: ["CPipeWire", "CLinux", "Posix"], swiftSettings: lean),
-    .target(name: "VAAPI", dependencies: ["CVA", "Posix"], swiftSettings: lean),
+    .target(name: "VAAPI", dependencies: ["CVA"], swiftSettings: lean),
     .executableTarget(
       name: "CaptureAgent",
       dependencies: [
@@ -105,9 +105,9 @@ let package = Package(
         .embedInCode("Web/Page/page.svg"), .embedInCode("Web/Page/page.js"),
         .embedInCode("Web/Page/wire.js"), .embedInCode("Web/Page/codecs.js"),
         .embedInCode("Web/Page/source.js"), .embedInCode("Web/Page/outputs.js"),
-        .embedInCode("Web/Page/sound.js"), .embedInCode("Web/Page/soundsource.js"),
-        .embedInCode("Web/Page/camera.js"), .embedInCode("Web/Page/setup.js"),
-        .embedInCode("Web/Page/words.js"),
+        .embedInCode("Web/Page/listening.js"), .embedInCode("Web/Page/sound.js"),
+        .embedInCode("Web/Page/soundsource.js"), .embedInCode("Web/Page/camera.js"),
+        .embedInCode("Web/Page/setup.js"), .embedInCode("Web/Page/words.js"),
       ],
       swiftSettings: house),
 

@@ -13,42 +13,31 @@ import Wire
 final class Pipeline {
   // How long a last message may take to go out.
   private static let partingTime = Duration.milliseconds(500)
-  // A driver that is so long at one picture has hung; a device that is reset takes a second or two.
-  private static let longestPicture: Int64 = 5_000_000_000
 
   private let options: Options
   private let plans: MemoryPlans
   private let identity: Identity
   private let driver: String
-  /// Of dma-bufs that the driver reads.
-  private let modifiers: [UInt64]
   private let memory: MemoryWatch
   private let status: Status
   private let loop: Loop
   private let tracks: VideoTracks
-  private var screen: VideoTrack { tracks.screen }
+  private let screen: MainScreen
   private let camera: SideCamera?
   private let listener: RelayListener
   private let signals: [SignalSource]
   private let ticks: TimerSource
   private let holdTimer: TimerSource
   private let partingTimer: TimerSource
-  private let noticeTimer: TimerSource
+  private let hangs: HangWatch
   private let sounds: Sounds
   private let pause: Pause
   private let desktop: DesktopPresence
-  /// Of the monitor that is shown, where the portal tells it.
-  private var place: MonitorLayout.Place?
-  private var captured = SourceFormat(width: 0, height: 0)
   private var viewers = 0
   private var links = 0
   /// nil before the first relay.
   private var origin: SessionOrigin?
   private var ending: ExitCode?
-  /// The encoder's thread does not come back, so nobody waits for it.
-  private var hasHung = false
-  /// Why no pictures of the screen are shown though its source is there; empty while they are.
-  private var loss = ""
 
   /// What the loop's callbacks call; there before the pipeline is whole.
   private final class Callbacks {
@@ -74,22 +63,12 @@ final class Pipeline {
     self.identity = identity
     let display = try Display.open(options.display, driverFolder: Executable.folder)
     driver = display.vendor
-    modifiers = options.modifiers(of: display)
     memory = MemoryWatch(
       gauge: try MemoryGauge(), limits: limits,
       plan: MemoryBudget(options: options, configuration: nil))
     status = Status(limits: limits, memory: memory)
     loop = try Loop()
     let callbacks = Callbacks()
-    let screen = try VideoTrack(.screen, loop: loop) { callbacks.pipeline?.handle($0) }
-    let camera = try SideCamera(
-      options.camera, loop: loop, onEvent: { callbacks.pipeline?.handle(camera: $0) },
-      outlet: SideCamera.Outlet(
-        send: { callbacks.pipeline?.listener.link?.send($0) },
-        refusal: { callbacks.pipeline?.refusal(ofCamera: $0) },
-        changed: { callbacks.pipeline?.expectMemory(isPicture: false) }))
-    tracks = VideoTracks(screen: screen, camera: camera?.track)
-    self.camera = camera
     pause = Pause { callbacks.pipeline?.pauseChanged() }
     desktop = DesktopPresence(
       loop: loop, wishes: options.presence, name: options.name,
@@ -97,6 +76,23 @@ final class Pipeline {
     ) {
       callbacks.pipeline?.finish(.byPerson)
     }
+    screen = try MainScreen(
+      options, loop: loop, modifiers: options.modifiers(of: display), desktop: desktop,
+      onEvent: { callbacks.pipeline?.handle($0) },
+      outlet: MainScreen.Outlet(
+        send: { callbacks.pipeline?.listener.link?.send($0) },
+        refusal: { callbacks.pipeline?.refusal(ofScreen: $0) },
+        changed: { callbacks.pipeline?.screenChanged(isResized: $0) },
+        ended: { callbacks.pipeline?.finish($0) }))
+    let camera = try SideCamera(
+      options.camera, loop: loop, onEvent: { callbacks.pipeline?.handle(camera: $0) },
+      outlet: SideCamera.Outlet(
+        send: { callbacks.pipeline?.listener.link?.send($0) },
+        refusal: { callbacks.pipeline?.refusal(ofCamera: $0) },
+        changed: { callbacks.pipeline?.expectMemory(isPicture: false) }))
+    tracks = VideoTracks(screen: screen.track, camera: camera?.track)
+    self.camera = camera
+    hangs = try HangWatch(tracks, notices: identity.notices, loop: loop)
     func end(by name: String) {
       callbacks.pipeline?.finish(SourceEnd(code: .finished, text: "ended by \(name)"))
     }
@@ -118,7 +114,6 @@ final class Pipeline {
         SourceEnd(code: .unavailable, text: "no relay within \(hold ?? .zero)"))
     }
     partingTimer = try loop.addTimer { callbacks.pipeline?.loop.quit() }
-    noticeTimer = try loop.addTimer { callbacks.pipeline?.saysAlive() }
     // One that is named is the relay's: a mistyped name must not make another.
     let token =
       try options.tokenFile.map { try LinkToken(existing: $0) }
@@ -134,7 +129,7 @@ final class Pipeline {
   /// Runs to the end of the broadcast.
   func run() -> ExitCode {
     do {
-      try screen.startEncoder(EncoderConfiguration(options, source: options.patternFormat))
+      try tracks.screen.startEncoder(EncoderConfiguration(options, source: options.patternFormat))
       try tracks.camera?.startEncoder(EncoderConfiguration(cameraBeside: options))
       try listener.start()
     } catch {
@@ -145,29 +140,21 @@ final class Pipeline {
     Log.note("listening on \(listener.address), encoding with \(driver)")
     ticks.arm(after: .seconds(1), every: .seconds(1))
     identity.notices.ready()
-    if let interval = identity.notices.watchdogInterval {
-      noticeTimer.arm(after: .zero, every: interval)
-    }
+    hangs.start()
     waitForRelay()
     desktop.start()
     loop.run()
     desktop.close()
     sounds.stop()
-    tracks.stop(hasHung: hasHung)
+    tracks.stop(hasHung: hangs.hasHung)
     return ending ?? .bug
-  }
-
-  private func startSource() {
-    screen.startSource { [options, loop, modifiers, slot = screen.frames] onEvent in
-      options.makeSource(on: loop, into: slot, modifiers: modifiers, onEvent: onEvent)
-    }
   }
 
   /// One that does not fit the memory plan stays off, and its viewers read why.
   private func switchSound(_ which: StreamDescription.Source, isOn: Bool) {
     var company = company
     company.sounds += 1
-    if isOn, let format = screen.format, plans.refusal(of: format, company) != nil {
+    if isOn, let format = tracks.screen.format, plans.refusal(of: format, company) != nil {
       Log.note("\(which.word): no room for it within the memory limit")
       listener.link?.send(.soundState(which, .lost, "no room for it within the memory limit"))
       return
@@ -178,7 +165,7 @@ final class Pipeline {
 
   /// `isPicture`: pictures of another size follow, and not only a sound or a camera more or less.
   private func expectMemory(isPicture: Bool) {
-    guard let format = screen.format else { return }
+    guard let format = tracks.screen.format else { return }
     let whole = plans.budget(of: format, company)
     let halved = plans.budget(of: format, company, isHalved: true)
     if isPicture {
@@ -188,8 +175,12 @@ final class Pipeline {
     }
   }
 
+  private func refusal(ofScreen format: SourceFormat) -> String? {
+    plans.refusal(of: format, company)
+  }
+
   private func refusal(ofCamera format: SourceFormat) -> String? {
-    screen.format.flatMap {
+    tracks.screen.format.flatMap {
       plans.refusal(of: $0, MemoryPlans.Company(sounds: sounds.count, camera: format))
     }
   }
@@ -208,21 +199,21 @@ final class Pipeline {
 
   private func tellDesktop() {
     let isLinked = ending == nil && listener.link != nil
-    desktop.show(isLive: isLinked && screen.format != nil, viewers: viewers)
+    desktop.show(isLive: isLinked && tracks.screen.format != nil, viewers: viewers)
   }
 
-  /// A node says nothing of where it is from; the portal does, but of a window.
-  private func tellMonitor(size: (width: Int, height: Int)) {
-    if case .node = options.source {
-      desktop.screenShown(at: nil, size: size)
-    } else if let place {
-      desktop.screenShown(at: place, size: size)
-    }
+  /// A camera has waited for the screen's size.
+  private func screenChanged(isResized: Bool) {
+    expectMemory(isPicture: isResized)
+    guard isResized, let format = tracks.screen.format else { return }
+    identity.notices.status("capturing \(format.width)x\(format.height)")
+    tellDesktop()
+    camera?.begin()
   }
 
   private func handle(_ event: VideoTrack.Event) {
     switch event {
-    case .source(let event): handle(event)
+    case .source(let event): screen.take(event)
     case .failed(let end): finish(end)
     case .packet: sendPacket()
     }
@@ -235,36 +226,6 @@ final class Pipeline {
     case .failed(let end): camera?.fail(end.text)
     case .packet: sendPacket()
     }
-  }
-
-  private func handle(_ event: SourceEvent) {
-    switch event {
-    case .format(let format):
-      if let refusal = plans.refusal(of: format, company) {
-        return finish(SourceEnd(code: .memoryLimit, text: refusal))
-      }
-      let isNew = (format.width, format.height) != (captured.width, captured.height)
-      captured = format
-      guard isNew else { return expectMemory(isPicture: false) }
-      expectMemory(isPicture: true)
-      Log.release()
-      Log.note("capturing \(format.width)x\(format.height)")
-      identity.notices.status("capturing \(format.width)x\(format.height)")
-      tellMonitor(size: (format.width, format.height))
-      tellDesktop()
-      camera?.begin()
-    case .placed(let place): self.place = place
-    case .suspended(let isSuspended): desktop.screenSuspended(isSuspended)
-    case .broken(let isBroken):
-      loss = isBroken ? "its source gives no whole pictures" : ""
-      Log.note(isBroken ? "the screen is lost: \(loss)" : "the screen's pictures are whole again")
-      announceScreen()
-    case .ended(let end): finish(end)
-    }
-  }
-
-  private func announceScreen() {
-    listener.link?.send(.soundState(.screen, loss.isEmpty ? .on : .lost, loss))
   }
 
   /// After each picture, and once a second.
@@ -290,7 +251,9 @@ final class Pipeline {
       var origin = origin ?? SessionOrigin(greeting)
       origin.follow(greeting)
       self.origin = origin
-      Log.note("link \(links): a relay, process \(greeting.pid), session \(origin.session)")
+      Log.note(
+        "link \(links): a relay, process \(greeting.pid), session \(SessionName.of(origin.session))"
+      )
       link.send(.greeting(identity.greeting(of: origin, key: greeting.key)))
       identity.notices.status("linked with a relay, process \(greeting.pid)")
       link.send(
@@ -304,9 +267,9 @@ final class Pipeline {
         sounds.announce()
       }
       camera?.announce()
-      if !loss.isEmpty { announceScreen() }
+      screen.announce()
       holdSounds()
-      startSource()
+      screen.start()
       sendFigures()
       tellDesktop()
     case .message(let message): obey(message)
@@ -379,28 +342,18 @@ final class Pipeline {
     listener.tick(now: now)
     camera?.tick(now: now)
     sendFigures()
-    desktop.tick(now: now, frames: screen.frameCounts.taken)
+    desktop.tick(now: now, frames: tracks.screen.frameCounts.taken)
     // An allocation may have had it; where there is room again, the next one finds it.
     if memory.step < .picture { AllocationGuard.keepReserve() }
     lookAtMemory(afterPicture: false)
-    if tracks.busyTime(now: now) > Self.longestPicture {
-      hasHung = true
-      finish(SourceEnd(code: .bug, text: "the driver has not come back with a picture for 5 s"))
-    }
-  }
-
-  /// To the service manager's watchdog: this loop turns, and the encoder is not lost in the driver.
-  private func saysAlive() {
-    let patience = identity.notices.watchdogInterval?.nanoseconds ?? 0
-    guard tracks.busyTime(now: MonotonicClock.now()) < patience else { return }
-    UncountedAllocations.during { identity.notices.alive() }
+    if let end = hangs.tick(now: now) { finish(end) }
   }
 
   private func sendFigures() {
     guard let link = listener.link, ending == nil else { return }
     link.send(
       .figures(
-        status.figures(of: screen, soundPackets: sounds.packetCount, link: link)))
+        status.figures(of: tracks.screen, soundPackets: sounds.packetCount, link: link)))
   }
 
   /// Ends the broadcast: says so to the relay and in the last words, then leaves the loop.

@@ -16,6 +16,7 @@ package struct CallbackTimes: Equatable, Sendable {
     if time > Self.limit { slowCount += 1 }
   }
 
+  /// Of two streams one after the other.
   package func merged(with other: CallbackTimes) -> CallbackTimes {
     var sum = self
     sum.longest = max(longest, other.longest)

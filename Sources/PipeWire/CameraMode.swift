@@ -36,7 +36,7 @@ package struct FrameSize: Equatable, Hashable, Sendable, CustomStringConvertible
   package var description: String { "\(width)x\(height)" }
 }
 
-/// A way in which a camera can be asked for its pictures, or a family of ways.
+/// What a camera can be asked for: one format, with the sizes and rates that it has of it.
 package struct CameraMode: Equatable, Sendable {
   /// What may be chosen among.
   package enum Choice<Value: Equatable & Sendable>: Equatable, Sendable {
@@ -63,7 +63,7 @@ package struct CameraMode: Equatable, Sendable {
   }
 }
 
-/// Exactly one way of a camera.
+/// One choice among what a camera's modes have.
 package struct CameraFormat: Equatable, Sendable {
   package let pixel: PixelFormat
   package let size: FrameSize

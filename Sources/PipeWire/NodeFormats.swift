@@ -1,6 +1,6 @@
 import CPipeWire
 
-/// Asks a node in which ways it gives its pictures. Loop thread only; once, and until it is dropped,
+/// Asks a node in which modes it gives its pictures. Loop thread only; once, and until it is dropped,
 /// which is not inside `onDone`.
 @safe
 package final class NodeFormats {
@@ -8,7 +8,7 @@ package final class NodeFormats {
   private var listener: Listener<pw_node_events>?
   private var modes: [CameraMode] = []
 
-  // What a node may say; a webcam has a hundred ways or so.
+  // What a node may say; a webcam has a hundred modes or so.
   private static let modeLimit = 1024
 
   /// nil when the connection shows no nodes. `onDone` is called from the loop, inside a callback of the

@@ -3,6 +3,7 @@ import Glibc
 /// A libpipewire call that failed; `code` is an errno, 0 where the library gave none.
 package struct PipeWireError: Error, Equatable, CustomStringConvertible {
   package let call: StaticString
+  /// An errno, positive.
   package let code: Int32
 
   package init(call: StaticString, code: Int32) {

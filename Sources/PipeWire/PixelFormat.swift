@@ -23,6 +23,7 @@ package enum PixelFormat: CaseIterable, Sendable {
     package let across: Int
     package let down: Int
 
+    /// Of formats whose pixels are words of 32 bits.
     package static let pixels = Plane(byteCount: 4, across: 0, down: 0)
 
     /// Of `count` pixels from pixel `first` of a row, those of samples that they share included.
@@ -36,6 +37,7 @@ package enum PixelFormat: CaseIterable, Sendable {
     }
   }
 
+  /// 1 for pixels and for JPEGs.
   package var planeCount: Int {
     switch self {
     case .nv12: 2
@@ -44,6 +46,7 @@ package enum PixelFormat: CaseIterable, Sendable {
     }
   }
 
+  /// `index` from 0, below `planeCount`; Y first.
   package func plane(_ index: Int) -> Plane {
     switch (self, index) {
     case (.nv12, 0), (.i420, 0), (.y42b, 0), (.y444, _), (.gray8, _):

@@ -51,6 +51,7 @@ package final class SharedBuffer: Sendable {
     self.returned = returned
   }
 
+  /// The pieces of memory that its planes lie in; `PlaneLayout.block` counts them from 0.
   package var blockCount: Int { blocks.count }
 
   /// What stays mapped of it, whoever reads.
@@ -61,6 +62,7 @@ package final class SharedBuffer: Sendable {
   /// What a reader maps at a time at least.
   var wholeByteCount: Int { blocks.reduce(0) { max($0, $1.isDevices ? $1.byteCount : 0) } }
 
+  /// How long that block is, whatever of it a picture fills.
   package func byteCount(ofBlock index: Int) -> Int { blocks[index].byteCount }
 
   /// Lends the buffer to one reader; the lease may end on any thread.
@@ -116,8 +118,10 @@ package struct BufferLease: ~Copyable, Sendable {
 
   deinit { buffer.giveBack() }
 
+  /// As the buffer has them.
   package var blockCount: Int { buffer.blockCount }
 
+  /// How long that block is, whatever of it a picture fills.
   package func byteCount(ofBlock index: Int) -> Int { buffer.byteCount(ofBlock: index) }
 
   /// Its owner took the buffer away.
@@ -126,7 +130,8 @@ package struct BufferLease: ~Copyable, Sendable {
   /// The buffer as a device reads it, if it can.
   package var dmaBuf: DMABuf? { buffer.dmaBuf }
 
-  /// Maps these bytes of a block for the time of the call.
+  /// Maps these bytes of a block for the time of the call, on any thread. The producer may write to them
+  /// meanwhile: nothing that is read twice need be the same.
   package borrowing func withBytes(
     _ range: Range<Int>, ofBlock index: Int = 0, _ body: (UnsafeRawBufferPointer) -> Void
   ) throws(SharedBufferError) {

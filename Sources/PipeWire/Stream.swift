@@ -73,8 +73,6 @@ package final class Stream {
   package private(set) var rejectedCount = 0
   /// Buffers that told of the pointer alone.
   package private(set) var cursorOnlyCount = 0
-  /// Descriptions of the pointer that were none.
-  package var refusedCursorCount: Int { cursorNews.refusedCount }
   /// Whether the producer tells of the pointer; nil before there are buffers.
   package private(set) var hasCursor: Bool?
   /// What is mapped of the buffers, however little is read of them: all those that libpipewire maps, and one of
@@ -86,7 +84,7 @@ package final class Stream {
   /// What libpipewire maps with a buffer at most where the pointer is told of.
   package static var largestCursorByteCount: Int { CursorNews.metaByteCounts.upperBound }
 
-  /// Makes a stream that `connect` may use.
+  /// Makes a stream that `connect` may use; `observer` is not kept alive. Fails for want of memory.
   package init(
     connection: Connection, loop: Loop, name: String, asksForCursor: Bool = false,
     observer: any StreamObserver

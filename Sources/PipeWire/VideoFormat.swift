@@ -3,10 +3,12 @@ import CPipeWire
 /// What a stream and its producer agreed on.
 package struct VideoFormat: Equatable, Sendable {
   package let pixel: PixelFormat
+  /// In pixels; a picture's crop may show less.
   package let width: Int
   package let height: Int
   /// DRM_FORMAT_MOD_* of pictures in dma-bufs; nil when they lie in memory that anyone can map.
   package let modifier: UInt64?
+  /// Of formats with Y, Cb and Cr.
   package let colour: SampleColour
 }
 

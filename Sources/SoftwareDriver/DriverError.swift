@@ -16,7 +16,6 @@ struct DriverError: Error {
     DriverError(status: status, reason: reason)
   }
 
-  static let invalidDisplay = DriverError(status: VA_STATUS_ERROR_INVALID_DISPLAY)
   static let invalidConfig = DriverError(status: VA_STATUS_ERROR_INVALID_CONFIG)
   static let invalidContext = DriverError(status: VA_STATUS_ERROR_INVALID_CONTEXT)
   static let invalidSurface = DriverError(status: VA_STATUS_ERROR_INVALID_SURFACE)
@@ -29,7 +28,6 @@ struct DriverError: Error {
   static let surfaceBusy = DriverError(status: VA_STATUS_ERROR_SURFACE_BUSY)
   static let operationFailed = DriverError(status: VA_STATUS_ERROR_OPERATION_FAILED)
   static let unimplemented = DriverError(status: VA_STATUS_ERROR_UNIMPLEMENTED)
-  static let timedOut = DriverError(status: VA_STATUS_ERROR_TIMEDOUT)
   static let maxNumExceeded = DriverError(status: VA_STATUS_ERROR_MAX_NUM_EXCEEDED)
   static let notEnoughBuffer = DriverError(status: VA_STATUS_ERROR_NOT_ENOUGH_BUFFER)
   static let resolutionNotSupported = DriverError(

@@ -4,6 +4,7 @@ internal import Glibc
 final class ReconstructionFile {
   private let descriptor: Int32
 
+  /// nil where it cannot be written.
   init?(path: String) {
     descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { return nil }
@@ -11,6 +12,7 @@ final class ReconstructionFile {
 
   deinit { close(descriptor) }
 
+  /// `width` and `height` are what is shown, in pixels.
   func append(_ surface: Surface, width: Int, height: Int) throws(DriverError) {
     let view = try surface.hold()
     defer { surface.pixels.release() }

@@ -1,10 +1,8 @@
 import CVA
 
-/// A configuration and the encoder made from it.
+/// A driver's encoder for pictures of one size.
 package struct EncodeContext: ~Copyable {
-  let display: Display
-  let id: VAContextID
-  private let config: VAConfigID
+  private let context: Context
 
   /// `rateControl` is one mode and `packedHeaders` a part of what `capability` offers; `width` and
   /// `height` are the coded size.
@@ -27,42 +25,22 @@ package struct EncodeContext: ~Copyable {
       attributes.append(
         VAConfigAttrib(type: VAConfigAttribEncPackedHeaders, value: packedHeaders.rawValue))
     }
-    var config: VAConfigID = 0
-    try unsafe check(
-      vaCreateConfig(
-        display.handle, capability.profile.value, capability.entrypoint.value, &attributes,
-        Int32(attributes.count), &config),
-      "vaCreateConfig")
-    var id: VAContextID = 0
-    let status = unsafe vaCreateContext(
-      display.handle, config, Int32(width), Int32(height), VA_PROGRESSIVE, nil, 0, &id)
-    if status != VA_STATUS_SUCCESS {
-      unsafe vaDestroyConfig(display.handle, config)
-      throw .failed(call: "vaCreateContext", status: status)
-    }
-    self.display = display
-    self.id = id
-    self.config = config
+    context = try Context(
+      on: display, profile: capability.profile.value, entrypoint: capability.entrypoint.value,
+      attributes: attributes, width: width, height: height)
   }
 
-  deinit {
-    unsafe vaDestroyContext(display.handle, id)
-    unsafe vaDestroyConfig(display.handle, config)
-  }
+  var display: Display { context.display }
+  var id: VAContextID { context.id }
 
   /// Gives one picture to the driver: `input` is encoded as `parameters` say. Returns before the
   /// work is done; `parameters` may go at once.
   package borrowing func encode(
     _ input: borrowing Surface, parameters: consuming ParameterBuffers
   ) throws(VAError) {
-    try unsafe check(vaBeginPicture(display.handle, id, input.id), "vaBeginPicture")
     var parameters = parameters
-    let rendered = unsafe parameters.withIDs { ids, count in
-      unsafe vaRenderPicture(display.handle, id, ids, count)
+    try unsafe parameters.withIDs { (ids, count) throws(VAError) in
+      try unsafe context.render(ids, count: count, on: input.id)
     }
-    // A picture that was begun is ended also when a buffer was refused, or the next cannot begin.
-    let ended = unsafe vaEndPicture(display.handle, id)
-    try check(rendered, "vaRenderPicture")
-    try check(ended, "vaEndPicture")
   }
 }

@@ -14,6 +14,7 @@ package struct H264Sequence: Sendable {
   /// Pictures from one IDR picture to the next, as a hint: 1 to 65,535, for a driver divides by it.
   package var idrPeriod: Int
   package var framesPerSecond: Int
+  /// The peak.
   package var bitsPerSecond: Int
 
   package init(

@@ -4,10 +4,10 @@ import CVA
 /// map uncached memory.
 @safe
 package struct MappedImage: ~Copyable {
-  /// One byte a sample, rows `lumaStride` apart.
+  /// One byte a sample, rows `lumaStride` bytes apart. Valid until `finish` or the value's end.
   package let luma: UnsafeMutablePointer<UInt8>
   package let lumaStride: Int
-  /// Cb and Cr by turns, half as many rows, `chromaStride` apart.
+  /// Cb and Cr by turns, half as many rows, `chromaStride` bytes apart.
   package let chroma: UnsafeMutablePointer<UInt8>
   package let chromaStride: Int
 

@@ -57,13 +57,13 @@ package struct ParameterBuffers: ~Copyable {
   }
 
   /// The identifiers in order, and how many they are.
-  mutating func withIDs<Result>(_ body: (UnsafeMutablePointer<VABufferID>?, Int32) -> Result)
-    -> Result
-  {
+  mutating func withIDs(
+    _ body: (UnsafeMutablePointer<VABufferID>?, Int32) throws(VAError) -> Void
+  ) throws(VAError) {
     let count = Int32(count)
     var span = ids.mutableSpan
-    return unsafe span.withUnsafeMutableBufferPointer { ids in
-      unsafe body(ids.baseAddress, count)
+    try unsafe span.withUnsafeMutableBufferPointer { (ids) throws(VAError) in
+      try unsafe body(ids.baseAddress, count)
     }
   }
 }

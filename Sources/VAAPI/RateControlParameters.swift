@@ -2,6 +2,7 @@ import CVA
 
 /// How many bits a second the driver may spend, and between which quantisers.
 package struct RateControlParameters: Sendable {
+  /// The peak, which is its own target.
   package var bitsPerSecond: Int
   package var framesPerSecond: Int
   /// What the modelled buffer of a receiver holds.

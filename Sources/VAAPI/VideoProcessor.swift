@@ -41,41 +41,23 @@ package struct VideoProcessor: ~Copyable {
     }
   }
 
-  private let display: Display
-  private let config: VAConfigID
-  private let id: VAContextID
+  private let context: Context
   /// Bits of 1 << VA_ROTATION_*, and of VA_MIRROR_*.
   private let rotations: UInt32
   private let mirrors: UInt32
 
   /// `width` and `height` are the target's.
   package init(on display: Display, width: Int, height: Int) throws(VAError) {
-    var config: VAConfigID = 0
-    try unsafe check(
-      vaCreateConfig(display.handle, VAProfileNone, VAEntrypointVideoProc, nil, 0, &config),
-      "vaCreateConfig")
-    var id: VAContextID = 0
+    let context = try Context(
+      on: display, profile: VAProfileNone, entrypoint: VAEntrypointVideoProc, width: width,
+      height: height)
     var caps = unsafe VAProcPipelineCaps()
-    var status = unsafe vaCreateContext(
-      display.handle, config, Int32(width), Int32(height), VA_PROGRESSIVE, nil, 0, &id)
-    if status == VA_STATUS_SUCCESS {
-      status = unsafe vaQueryVideoProcPipelineCaps(display.handle, id, nil, 0, &caps)
-      if status != VA_STATUS_SUCCESS { unsafe vaDestroyContext(display.handle, id) }
-    }
-    if status != VA_STATUS_SUCCESS {
-      unsafe vaDestroyConfig(display.handle, config)
-      throw .failed(call: "vaCreateContext", status: status)
-    }
-    self.display = display
-    self.config = config
-    self.id = id
+    try unsafe check(
+      vaQueryVideoProcPipelineCaps(display.handle, context.id, nil, 0, &caps),
+      "vaQueryVideoProcPipelineCaps")
+    self.context = context
     rotations = unsafe caps.rotation_flags
     mirrors = unsafe caps.mirror_flags
-  }
-
-  deinit {
-    unsafe vaDestroyContext(display.handle, id)
-    unsafe vaDestroyConfig(display.handle, config)
   }
 
   /// Whether it turns pictures so; one that does not would leave them as they are and say nothing.
@@ -116,18 +98,14 @@ package struct VideoProcessor: ~Copyable {
   private func run(
     _ pipeline: inout VAProcPipelineParameterBuffer, target: VASurfaceID
   ) throws(VAError) {
+    let display = context.display
     var buffer: VABufferID = 0
     try unsafe check(
       vaCreateBuffer(
-        display.handle, id, VAProcPipelineParameterBufferType,
+        display.handle, context.id, VAProcPipelineParameterBufferType,
         UInt32(MemoryLayout<VAProcPipelineParameterBuffer>.size), 1, &pipeline, &buffer),
       "vaCreateBuffer")
     defer { unsafe vaDestroyBuffer(display.handle, buffer) }
-    try unsafe check(vaBeginPicture(display.handle, id, target), "vaBeginPicture")
-    let rendered = unsafe vaRenderPicture(display.handle, id, &buffer, 1)
-    // What was begun is ended also when it was refused, or the next cannot begin.
-    let ended = unsafe vaEndPicture(display.handle, id)
-    try check(rendered, "vaRenderPicture")
-    try check(ended, "vaEndPicture")
+    try unsafe context.render(&buffer, count: 1, on: target)
   }
 }

@@ -7,6 +7,7 @@
 /// key, or empty where none is needed.
 package struct Greeting: Equatable, Sendable {
   package static let magic: [UInt8] = Array("PORTHOLE".utf8)
+  /// Bytes.
   package static let keyLimit = 64
 
   package enum Role: UInt8, Sendable {

@@ -1,8 +1,8 @@
-/// How one sound of a broadcast stands.
+/// How a sound of a broadcast stands, or its camera, or its screen.
 package enum SoundState: UInt8, CaseIterable, Sendable {
   /// Not wanted.
   case off = 0
-  /// Samples come, be they silence.
+  /// Samples come, be they silence; of a camera or a screen, whole pictures.
   case on = 1
   /// Wanted, and none come.
   case lost = 2

@@ -38,6 +38,7 @@ package struct StreamDescription: Equatable, Sendable {
     }
   }
 
+  /// In pixels.
   package struct Size: Equatable, Sendable {
     package var width: UInt32
     package var height: UInt32

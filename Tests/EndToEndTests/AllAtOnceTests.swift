@@ -92,7 +92,7 @@ extension EndToEnd {
 
         let status = try #require(broadcast.status)
         #expect(status.agentFigure("memory_step") == 0)
-        #expect(try ProcessFigures(of: agent).peakKB < 51_200)
+        #expect(try ProcessFootprint(of: agent).peakSizeKB < 51_200)
         for index in 0...1 {
           #expect(broadcast.push(index)?["restarts"] as? Int == 0)
         }

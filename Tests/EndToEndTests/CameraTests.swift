@@ -11,12 +11,8 @@ extension EndToEnd {
     @Test func `a camera comes by the portal, mirrored as asked, and its end has its own words`()
       throws
     {
-      try withTestDirectory { directory in
-        let desk = try ScriptedDesk(in: directory)
-        let camera = try desk.camera("bars", format: "NV12", size: (641, 481))
-        let broadcast = try Broadcast(
-          in: directory, scripted: desk, agent: ["--source", "camera:bars", "--mirror"])
-        try broadcast.waitUntilLive()
+      try withBars("NV12", size: (641, 481), agent: ["--mirror"]) {
+        directory, desk, camera, broadcast in
         #expect(desk.calls.contains("Access accept"))
         let picture = try RGBPicture(of: broadcast.liveTS, in: directory)
         #expect(picture.width == 642 && picture.height == 482)
@@ -81,18 +77,12 @@ extension EndToEnd {
     func `a camera that has 1080p as JPEGs alone is seen in its colours, within the memory limit`()
       throws
     {
-      try withTestDirectory { directory in
-        let desk = try ScriptedDesk(in: directory)
-        let camera = try desk.camera(
-          "bars", format: "RGB", size: (1920, 1080),
-          coder: [
-            "videoconvert", "!", "video/x-raw,format=I420,colorimetry=1:4:0:1", "!", "jpegenc",
-            "quality=97", "!",
-          ])
-        let broadcast = try Broadcast(
-          in: directory, scripted: desk,
-          agent: ["--source", "camera:bars", "--size", "1920x1080"])
-        try broadcast.waitUntilLive()
+      let coder = [
+        "videoconvert", "!", "video/x-raw,format=I420,colorimetry=1:4:0:1", "!", "jpegenc",
+        "quality=97", "!",
+      ]
+      try withBars("RGB", size: (1920, 1080), coder: coder, agent: ["--size", "1920x1080"]) {
+        directory, _, camera, broadcast in
         let picture = try RGBPicture(of: broadcast.liveTS, in: directory)
         #expect(picture.width == 1920 && picture.height == 1080)
         let bars: [UInt32] = [
@@ -173,6 +163,21 @@ extension EndToEnd {
       }
     }
 
+    /// A camera that shows bars, which the portal gives, is live as the source.
+    private func withBars(
+      _ format: String, size: (Int, Int), coder: [String] = [], agent: [String],
+      body: (TestDirectory, ScriptedDesk, ProcessRun, Broadcast) throws -> Void
+    ) throws {
+      try withTestDirectory { directory in
+        let desk = try ScriptedDesk(in: directory)
+        let camera = try desk.camera("bars", format: format, size: size, coder: coder)
+        let broadcast = try Broadcast(
+          in: directory, scripted: desk, agent: ["--source", "camera:bars"] + agent)
+        try broadcast.waitUntilLive()
+        try body(directory, desk, camera, broadcast)
+      }
+    }
+
     private static let patches: [UInt32] = [
       0x000000, 0xffffff, 0x808080, 0xebebeb, 0xff0000, 0x00ff00, 0x0000ff, 0xffff00,
     ]
@@ -185,26 +190,40 @@ extension EndToEnd {
         })
     }
 
-    /// On plain HTTP from elsewhere the corner is a video, by Media Source Extensions.
-    private func expectCameraWithoutWebCodecs(of broadcast: Broadcast) throws {
-      let page = try Browser(try broadcast.page(at: Page.ownAddress()))
-      let corner = "document.getElementById('camera-video')"
-      try page.wait(until: "\(corner)?.videoWidth === 640 && !\(corner).hidden")
-      #expect(try page.evaluate("'VideoDecoder' in window") as? Bool == false)
+    /// The page shows the patches in a corner; `width` is the corner's word for how wide its picture is. Greys
+    /// are the same in either standard.
+    private func expectPatches(in corner: String, width: String, on page: Browser) throws {
+      try page.wait(until: "\(corner)?.\(width) === 640 && !\(corner).hidden")
       try waitUntil(
-        "the camera's video",
+        "the camera on the page",
         isTrue: {
           let seen = try page.colours(of: corner, x: [80, 240, 400, 560], y: 120)
           return zip(seen, [0, 255, 128, 235]).allSatisfy { seen, grey in
             seen.distance(to: .init(red: grey, green: grey, blue: grey)) <= 3
           }
         })
+    }
+
+    /// The corner may be put away, and comes back.
+    private func expectSwitch(
+      of corner: String, isOff: String, isOn: String, on page: Browser
+    ) throws {
+      for state in ["\(corner).hidden && \(isOff)", "!\(corner).hidden && \(isOn)"] {
+        try page.evaluate("document.getElementById('show-camera').click()")
+        try page.wait(until: state)
+      }
+    }
+
+    /// On plain HTTP from elsewhere the corner is a video, by Media Source Extensions.
+    private func expectCameraWithoutWebCodecs(of broadcast: Broadcast) throws {
+      let page = try Browser(try broadcast.page(at: Page.ownAddress()))
+      let corner = "document.getElementById('camera-video')"
+      try expectPatches(in: corner, width: "videoWidth", on: page)
+      #expect(try page.evaluate("'VideoDecoder' in window") as? Bool == false)
       let time = try page.evaluate("\(corner).currentTime") as? Double ?? 0
       try page.wait(until: "\(corner).currentTime > \(time + 0.5)")
-      try page.evaluate("document.getElementById('show-camera').click()")
-      try page.wait(until: "\(corner).hidden && !\(corner).src")
-      try page.evaluate("document.getElementById('show-camera').click()")
-      try page.wait(until: "!\(corner).hidden && \(corner).videoWidth === 640")
+      try expectSwitch(
+        of: corner, isOff: "!\(corner).src", isOn: "\(corner).videoWidth === 640", on: page)
     }
 
     private func waitForCamera(_ state: String, of broadcast: Broadcast) throws {
@@ -241,23 +260,11 @@ extension EndToEnd {
         let counter = try player.waitForCounter(past: 0, within: .seconds(5))
         try player.waitForCounter(past: counter + 60, within: .seconds(10))
 
-        // The page shows it in a corner, until it is put away. Greys are the same in either standard.
         let page = try Browser(broadcast.page)
         let corner = "document.getElementById('camera')"
-        try page.wait(until: "\(corner)?.width === 640 && !\(corner).hidden")
-        try waitUntil(
-          "the camera on the page",
-          isTrue: {
-            let seen = try page.colours(of: corner, x: [80, 240, 400, 560], y: 120)
-            return zip(seen, [0, 255, 128, 235]).allSatisfy { seen, grey in
-              seen.distance(to: .init(red: grey, green: grey, blue: grey)) <= 3
-            }
-          })
+        try expectPatches(in: corner, width: "width", on: page)
         try page.shot("camera", in: directory)
-        try page.evaluate("document.getElementById('show-camera').click()")
-        try page.wait(until: "\(corner).hidden")
-        try page.evaluate("document.getElementById('show-camera').click()")
-        try page.wait(until: "!\(corner).hidden")
+        try expectSwitch(of: corner, isOff: "true", isOn: "true", on: page)
         try expectCameraWithoutWebCodecs(of: broadcast)
 
         // Who joins late begins each stream at its keyframe.
@@ -277,9 +284,9 @@ extension EndToEnd {
         }
 
         let agent = try #require(broadcast.agentPID)
-        let figures = try ProcessFigures(of: agent)
+        let figures = try ProcessFootprint(of: agent)
         print("1080p, camera, both sounds: \(figures)")
-        #expect(figures.peakKB < 50_000)
+        #expect(figures.peakSizeKB < 50_000)
         #expect(broadcast.status?.agentFigure("memory_step") == 0)
 
         first.hold(true)

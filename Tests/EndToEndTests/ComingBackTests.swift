@@ -122,9 +122,10 @@ extension EndToEnd {
       }
     }
 
-    @Test func `BL-19: while nothing plays the sound's time goes on, and the next tone is on time`()
-      throws
-    {
+    /// A desktop that plays 440 Hz, and an ear that hears it.
+    private func withTone(
+      _ body: (TestDirectory, DesktopSession, Broadcast, Ear) throws -> Void
+    ) throws {
       try withTestDirectory { directory in
         let desktop = try DesktopSession(in: directory, size: (640, 480))
         try desktop.show("speakers")
@@ -132,6 +133,14 @@ extension EndToEnd {
         try broadcast.waitForSounds(["app": "on"])
         let ear = try Ear(broadcast.liveTS, in: directory)
         try ear.wait(for: 440, within: .seconds(10))
+        try body(directory, desktop, broadcast, ear)
+      }
+    }
+
+    @Test func `BL-19: while nothing plays the sound's time goes on, and the next tone is on time`()
+      throws
+    {
+      try withTone { _, desktop, broadcast, ear in
         try desktop.hide("speakers")
         try waitUntil("silence") { ear.level(of: 440) < 0.01 ? () : nil }
         let (begin, heard) = (ContinuousClock.now, ear.seconds)
@@ -192,12 +201,7 @@ extension EndToEnd {
     @Test func `BL-21: the sound follows another default output, and one that is taken away`()
       throws
     {
-      try withTestDirectory { directory in
-        let desktop = try DesktopSession(in: directory, size: (640, 480))
-        try desktop.show("speakers")
-        let broadcast = try Broadcast(in: directory, desktop: desktop, agent: ["--audio", "app"])
-        try broadcast.waitForSounds(["app": "on"])
-        let ear = try Ear(broadcast.liveTS, in: directory)
+      try withTone { directory, desktop, broadcast, ear in
         let second = try SecondOutput(of: desktop, hertz: 880, in: directory)
         try ear.wait(for: 440, within: .seconds(10))
         try second.makeDefault()

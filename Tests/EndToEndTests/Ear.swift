@@ -1,7 +1,8 @@
 import Foundation
 import TestSupport
 
-/// ffmpeg as a listener: it decodes the first sound of a broadcast, for as long as the value lives.
+/// ffmpeg as a listener: it decodes the first sound of a broadcast, for as long as the value lives. Where the
+/// stream says that samples are missing it hears silence, as in a player: a busy machine's graph leaves some out.
 final class Ear {
   private let run: ProcessRun
   private static let samplesPerSecond = 48_000
@@ -11,8 +12,9 @@ final class Ear {
       "ffmpeg",
       [
         "-nostdin", "-hide_banner", "-loglevel", "error", "-probesize", "65536",
-        "-analyzeduration", "1", "-i", url, "-map", "0:a:0", "-af", "pan=mono|c0=c0", "-ar",
-        "\(Self.samplesPerSecond)", "-flush_packets", "1", "-f", "f32le", "-",
+        "-analyzeduration", "1", "-i", url, "-map", "0:a:0",
+        "-af", "aresample=async=1,pan=mono|c0=c0", "-ar", "\(Self.samplesPerSecond)",
+        "-flush_packets", "1", "-f", "f32le", "-",
       ], name: "ear", in: directory)
   }
 

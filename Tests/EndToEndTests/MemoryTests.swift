@@ -30,14 +30,14 @@ extension EndToEnd {
         for name in ["libporthole_drv_video", "libstdc++", "libdbus"] {
           #expect(!maps.contains { $0.contains(name) }, "\(name)")
         }
-        let figures = try ProcessFigures(of: agent)
+        let figures = try ProcessFootprint(of: agent)
         print("1080p: \(figures)")
-        #expect(figures.peakKB < 45_056)
+        #expect(figures.peakSizeKB < 45_056)
         #expect(figures.dataKB < 8_192)
         #expect(figures.residentPeakKB < 40_960)
         #expect(figures.threads <= 4)
         let after = try #require(broadcast.status)
-        #expect(after.agentFigure("vm_peak_kb") == figures.peakKB)
+        #expect(after.agentFigure("vm_peak_kb") == figures.peakSizeKB)
         #expect(after.agentFigure("frames_encoded") > before.agentFigure("frames_encoded") + 300)
         for figure in ["encoder_allocations", "loop_allocations"] {
           #expect(after.agentFigure(figure) == before.agentFigure(figure), "\(figure)")
@@ -69,11 +69,11 @@ extension EndToEnd {
           }
         }
         let rate = 100 / (ContinuousClock.now - began).seconds
-        let figures = try ProcessFigures(of: agent)
+        let figures = try ProcessFootprint(of: agent)
         print("4K, \(tier): \(figures), \(rate) pictures a second")
         #expect(rate >= 10)
         #expect(figures.dataKB < 51_200 - 20 * 1024)
-        #expect(tier == "data" || figures.peakKB < 50_000)
+        #expect(tier == "data" || figures.peakSizeKB < 50_000)
         #expect(after.agentFigure("memory_step") == 0)
       }
     }
@@ -98,26 +98,6 @@ extension EndToEnd {
         #expect(!symbols.contains("Foundation"))
       }
     }
-  }
-}
-
-/// What the kernel says of a process's memory.
-struct ProcessFigures {
-  let peakKB: Int
-  let dataKB: Int
-  let residentPeakKB: Int
-  let threads: Int
-
-  init(of pid: pid_t) throws {
-    let all = try lines(of: "/proc/\(pid)/status")
-    func figure(_ name: String) throws -> Int {
-      let line = try #require(all.first { $0.hasPrefix(name + ":") })
-      return try #require(Int(words(line)[1]))
-    }
-    peakKB = try figure("VmPeak")
-    dataKB = try figure("VmData")
-    residentPeakKB = try figure("VmHWM")
-    threads = try figure("Threads")
   }
 }
 

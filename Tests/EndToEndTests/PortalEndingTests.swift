@@ -63,14 +63,8 @@ extension EndToEnd {
     @Test func `a user who takes the permission back while live ends it, and is not asked again`()
       throws
     {
-      try withTestDirectory { directory in
-        let desk = try ScriptedDesk(in: directory)
-        let screen = try desk.screen("red")
-        // Who thinks for a while keeps the broadcast waiting, and no longer.
-        try desk.answer("answer accept", "after 2", "node red")
-        let broadcast = try Broadcast(in: directory, scripted: desk)
-        try broadcast.waitUntilLive()
-        let viewer = try viewer(of: broadcast)
+      // Who thinks for a while keeps the broadcast waiting, and no longer.
+      try withAllowedScreen("after 2") { desk, screen, broadcast, viewer in
         let seconds = isLongRun ? 5 : 1
         let begin = try viewer.receivePacket().pts
         try viewer.receive("\(seconds) s of pictures") {
@@ -90,13 +84,7 @@ extension EndToEnd {
     @Test func `a screen that vanishes without a word is told of, and goes on only by the portal`()
       throws
     {
-      try withTestDirectory { directory in
-        let desk = try ScriptedDesk(in: directory)
-        let screen = try desk.screen("red")
-        try desk.answer("answer accept", "node red")
-        let broadcast = try Broadcast(in: directory, scripted: desk)
-        try broadcast.waitUntilLive()
-        let viewer = try viewer(of: broadcast)
+      try withAllowedScreen { desk, screen, broadcast, viewer in
         try desk.answer("answer cancel", "after 1")
         screen.end()
         let words = "the screen's PipeWire node is gone"
@@ -114,13 +102,8 @@ extension EndToEnd {
     func `BL-28: a monitor that is off where no desktop tells of it is told of, and waited for`()
       throws
     {
-      try withTestDirectory { directory in
-        let desk = try ScriptedDesk(in: directory)
-        let screen = try desk.screen("red")
-        try desk.answer("answer accept", "node red")
-        let broadcast = try Broadcast(in: directory, scripted: desk)
-        let session = try broadcast.waitUntilLive().json["session"] as? String
-        let viewer = try viewer(of: broadcast)
+      try withAllowedScreen { desk, screen, broadcast, viewer in
+        let session = broadcast.status?.json["session"] as? String
         try desk.answer("answer other")
         screen.end()
         #expect(
@@ -188,13 +171,7 @@ extension EndToEnd {
     }
 
     @Test func `a portal that dies under a running broadcast costs no picture`() throws {
-      try withTestDirectory { directory in
-        let desk = try ScriptedDesk(in: directory)
-        let screen = try desk.screen("red")
-        try desk.answer("answer accept", "node red")
-        let broadcast = try Broadcast(in: directory, scripted: desk)
-        try broadcast.waitUntilLive()
-        let viewer = try viewer(of: broadcast)
+      try withAllowedScreen { desk, screen, broadcast, viewer in
         desk.portal.signal(SIGKILL)
         try desk.portal.waitForEnd()
         let pts = try viewer.receivePacket().pts
@@ -292,6 +269,21 @@ extension EndToEnd {
           #expect(raw.header.kind != .packet)
         }
         green.end()
+      }
+    }
+
+    /// The screen `red`, which the user allows, `how` they are told to; it is live, and has a viewer.
+    private func withAllowedScreen(
+      _ how: String...,
+      body: (ScriptedDesk, ProcessRun, Broadcast, ScriptedPeer) throws -> Void
+    ) throws {
+      try withTestDirectory { directory in
+        let desk = try ScriptedDesk(in: directory)
+        let screen = try desk.screen("red")
+        try desk.answer(["answer accept", "node red"] + how)
+        let broadcast = try Broadcast(in: directory, scripted: desk)
+        try broadcast.waitUntilLive()
+        try body(desk, screen, broadcast, viewer(of: broadcast))
       }
     }
 

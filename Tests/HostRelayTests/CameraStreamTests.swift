@@ -77,11 +77,8 @@ import Wire
 
   @Test("keyframes are asked for by stream, and players have /camera.ts")
   func relay() throws {
-    try withTestDirectory { directory in
+    try withRelay { relay, agent, directory in
       let video = try SampleVideo(in: directory)
-      let agent = try ScriptedAgent(token: RelayRun.token(in: directory))
-      let relay = try RelayRun(["--agent", "\(agent.address)"], in: directory)
-      defer { relay.process.end() }
       let link = try agent.begin()
       let consumer = try ScriptedPeer.consumer(of: relay.consumers)
       try consumer.receiveState(.starting)

@@ -9,18 +9,6 @@ import Wire
 
 /// `host-relay ctl` and `/api/v1/`: what they do, and who may.
 @Suite struct ControlTests {
-  private func withRelay(
-    _ arguments: [String] = [],
-    _ body: (RelayRun, ScriptedAgent, TestDirectory) throws -> Void
-  ) throws {
-    try withTestDirectory { directory in
-      let agent = try ScriptedAgent(token: RelayRun.token(in: directory))
-      let relay = try RelayRun(["--agent", "\(agent.address)"] + arguments, in: directory)
-      defer { relay.process.end() }
-      try body(relay, agent, directory)
-    }
-  }
-
   private func keyframe(on link: ScriptedPeer) throws {
     try link.sendPacket([0, 0, 0, 1, 0x65], pts: MonotonicClock.now(), isKeyframe: true)
   }

@@ -7,11 +7,8 @@ import Wire
 @Suite struct ExampleTests {
   @Test("the example reader has under 100 lines and writes a file with every picture")
   func readStream() throws {
-    try withTestDirectory { directory in
+    try withRelay { relay, agent, directory in
       let video = try SampleVideo(in: directory)
-      let agent = try ScriptedAgent(token: RelayRun.token(in: directory))
-      let relay = try RelayRun(["--agent", "\(agent.address)"], in: directory)
-      defer { relay.process.end() }
       let link = try agent.begin()
       let path = directory.file("read.h264")
       let script = packageRoot + "/examples/read-stream.py"

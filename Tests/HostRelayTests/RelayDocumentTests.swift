@@ -1,4 +1,5 @@
 import CommandOptions
+import Foundation
 import Posix
 import TestSupport
 import Testing
@@ -58,6 +59,25 @@ import Wire
       "`fps` | frames a second, \(Setup.frameRates.lowerBound) to \(Setup.frameRates.upperBound) |",
       "| bits a second, \(Setup.bitrates.lowerBound) to \(Setup.bitrates.upperBound) |",
     ] { #expect(text.contains(row), "\(row)") }
+  }
+
+  @Test("the relay's page names every member of the status, and no other")
+  func status() throws {
+    let text = try Document("relay.md").text
+    let section = text.components(separatedBy: "\n## ").first { $0.hasPrefix("Status\n") } ?? ""
+    let named = section.split(separator: "\n").filter { $0.hasPrefix("| `") }
+      .flatMap { row in
+        row.split(separator: "|")[0].split(separator: "`").enumerated()
+          .compactMap { $0.offset.isMultiple(of: 2) ? nil : String($0.element) }
+      }
+    try withRelay { relay, _, _ in
+      let line = try #require(relay.get("/api/v1/status").split(separator: "\n").first)
+      let json = try JSONSerialization.jsonObject(with: Data(line.utf8))
+      let status = try #require(json as? [String: Any])
+      #expect(named.sorted() == status.keys.sorted())
+      let readers = try #require(status["readers"] as? [String: Any])
+      for name in readers.keys { #expect(section.contains("`\(name)`"), "\(name)") }
+    }
   }
 
   /// Seconds as the page writes them.

@@ -7,18 +7,6 @@ import Wire
 
 /// The executable against a scripted agent and real clients.
 @Suite struct RelayTests {
-  private func withRelay(
-    _ arguments: [String] = [],
-    _ body: (RelayRun, ScriptedAgent, TestDirectory) throws -> Void
-  ) throws {
-    try withTestDirectory { directory in
-      let agent = try ScriptedAgent(token: RelayRun.token(in: directory))
-      let relay = try RelayRun(["--agent", "\(agent.address)"] + arguments, in: directory)
-      defer { relay.process.end() }
-      try body(relay, agent, directory)
-    }
-  }
-
   private func now() -> Int64 { MonotonicClock.now() }
 
   @Test("a packet reaches every consumer as it was sent, and is acknowledged")

@@ -3,15 +3,15 @@ import Wire
 
 @testable import HostRelay
 
+private func live() -> Session {
+  var session = Session(id: 7, hold: .seconds(30))
+  session.agentGreeted(session: 0, epoch: 0)
+  session.keyframeArrived()
+  return session
+}
+
 @Suite struct SessionTests {
   private let start = Moment.now
-
-  private func live() -> Session {
-    var session = Session(id: 7, hold: .seconds(30))
-    session.agentGreeted(session: 0, epoch: 0)
-    session.keyframeArrived()
-    return session
-  }
 
   @Test("a session waits, starts with an agent and is live with its first keyframe")
   func begins() {
@@ -124,13 +124,6 @@ import Wire
 
 @Suite struct PauseTests {
   private let start = Moment.now
-
-  private func live() -> Session {
-    var session = Session(id: 7, hold: .seconds(30))
-    session.agentGreeted(session: 0, epoch: 0)
-    session.keyframeArrived()
-    return session
-  }
 
   @Test("a wanted pause holds at once, and no agent's word ends it")
   func wanted() {

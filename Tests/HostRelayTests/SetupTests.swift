@@ -129,19 +129,6 @@ import Wire
 
 /// A relay that waits for a start.
 @Suite struct SetupPhaseTests {
-  /// With an agent of its own, not the relay's child.
-  private func withRelay(
-    _ arguments: [String] = [], _ body: (RelayRun, ScriptedAgent, TestDirectory) throws -> Void
-  ) throws {
-    try withTestDirectory { directory in
-      let agent = try ScriptedAgent(token: RelayRun.token(in: directory))
-      let relay = try RelayRun(
-        ["--setup", "--agent", "\(agent.address)"] + arguments, in: directory)
-      defer { relay.process.end() }
-      try body(relay, agent, directory)
-    }
-  }
-
   private func live(_ link: ScriptedPeer, _ consumer: ScriptedPeer) throws {
     try link.sendPacket([0, 0, 0, 1, 0x65], pts: MonotonicClock.now(), isKeyframe: true)
     try consumer.receiveState(.live)
@@ -150,7 +137,7 @@ import Wire
   @Test(
     "nothing is linked before a start, nor after an end, and each start has a session of its own")
   func startAndEnd() throws {
-    try withRelay { relay, agent, _ in
+    try withRelay(["--setup"]) { relay, agent, _ in
       let consumer = try ScriptedPeer.consumer(of: relay.consumers)
       var sessions: Set<UInt64> = []
       for round in 1...3 {
@@ -193,7 +180,7 @@ import Wire
 
   @Test("an agent that ends by itself, for good, leaves the relay waiting, with its reason")
   func endedByAgent() throws {
-    try withRelay { relay, agent, _ in
+    try withRelay(["--setup"]) { relay, agent, _ in
       let consumer = try ScriptedPeer.consumer(of: relay.consumers)
       _ = try relay.ctl("start")
       let link = try agent.begin()
@@ -211,7 +198,7 @@ import Wire
 
   @Test("a start that shows no picture is cancelled, and a cancelled setup leaves no file")
   func cancelled() throws {
-    try withRelay { relay, agent, directory in
+    try withRelay(["--setup"]) { relay, agent, directory in
       let file = directory.file("state/porthole/setup-\(relay.http.port).json")
       #expect(try relay.ctl("setup", "bitrate=2M").output.contains("\"bitrate\":2000000"))
       #expect(access(file, F_OK) == 0)
@@ -294,7 +281,7 @@ import Wire
   @Test(
     "what only an agent of the relay's can obey is refused without one; so is all without --setup")
   func refused() throws {
-    try withRelay { relay, _, _ in
+    try withRelay(["--setup"]) { relay, _, _ in
       for member in ["name=x", "source=portal", "sound=app", "size=2x2", "fps=5"] {
         let run = try relay.ctl("setup", member)
         #expect(run.exitCode == 64 && run.output.contains("--spawn-agent"), "\(member)")
@@ -340,7 +327,7 @@ import Wire
   @Test("who may only watch reads whether it was started, and nothing of what is set up")
   func viewers() throws {
     try #require(getuid() == 0, "only root can be somebody else")
-    try withRelay { relay, _, directory in
+    try withRelay(["--setup"]) { relay, _, directory in
       _ = try relay.ctl("setup", "pushes=rtmp://host/app/secret", "pushes=udp://127.0.0.1:9")
       let own = try relay.get("/api/v1/setup")
       #expect(own.contains("rtmp://host/app/…") && !own.contains("secret"))
@@ -362,7 +349,7 @@ import Wire
 
   @Test("pushes that are set up begin and end with the broadcast")
   func pushes() throws {
-    try withRelay { relay, agent, directory in
+    try withRelay(["--setup"]) { relay, agent, directory in
       let video = try SampleVideo(in: directory)
       let sink = try TCPSocket.listen(
         on: SocketAddress(bytes: [127, 0, 0, 1], port: 0), backlog: 8)

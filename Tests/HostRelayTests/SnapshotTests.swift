@@ -8,19 +8,6 @@ import Wire
 
 /// `/snapshot.png` and `/snapshot.jpg`.
 @Suite struct SnapshotTests {
-  private func withRelay(
-    environment: [String: String] = [:],
-    _ body: (RelayRun, ScriptedAgent, TestDirectory) throws -> Void
-  ) throws {
-    try withTestDirectory { directory in
-      let agent = try ScriptedAgent(token: RelayRun.token(in: directory))
-      let relay = try RelayRun(
-        ["--agent", "\(agent.address)"], in: directory, environment: environment)
-      defer { relay.process.end() }
-      try body(relay, agent, directory)
-    }
-  }
-
   /// Sends pictures 10 ms apart by their PTS, however long that takes: those that lie apart by more
   /// than two seconds are no longer kept.
   private func send(

@@ -9,17 +9,6 @@ import Wire
 
 /// `--tls`: one port, one certificate, and nothing in the clear.
 @Suite struct TLSTests {
-  private func withRelay(
-    _ arguments: [String] = ["--tls"], _ body: (RelayRun, ScriptedAgent) throws -> Void
-  ) throws {
-    try withTestDirectory { directory in
-      let agent = try ScriptedAgent(token: RelayRun.token(in: directory))
-      let relay = try RelayRun(["--agent", "\(agent.address)"] + arguments, in: directory)
-      defer { relay.process.end() }
-      try body(relay, agent)
-    }
-  }
-
   private func openssl(_ words: [String], in directory: TestDirectory) throws {
     let run = try ProcessRun.run("openssl", words, in: directory)
     guard run.exitCode == 0 else { throw ProcessFailure(description: run.errors) }
@@ -41,7 +30,7 @@ import Wire
   // address went with it, or the relay.
   @Test("a client that has given up before its handshake takes no other one along")
   func givenUp() throws {
-    try withRelay { relay, _ in
+    try withRelay(["--tls"]) { relay, _, _ in
       let silent = try (0..<130).map { _ in try ScriptedPeer(to: relay.http) }
       let early = try ProcessRun.run(
         "curl", ["-sk", "--max-time", "1", "https://\(relay.http)/healthz"], in: relay.directory)
@@ -56,7 +45,7 @@ import Wire
 
   @Test("page, status, control and both streams come by TLS, and curl trusts the certificate")
   func everything() throws {
-    try withRelay { relay, agent in
+    try withRelay(["--tls"]) { relay, agent, _ in
       #expect(relay.scheme == "https")
       let video = try SampleVideo(in: relay.directory)
       #expect(try relay.get("/").contains("<title>Porthole</title>"))
@@ -99,7 +88,7 @@ import Wire
 
   @Test("plain HTTP on that port gets one clear answer, and never a byte more")
   func plain() throws {
-    try withRelay { relay, _ in
+    try withRelay(["--tls"]) { relay, _, _ in
       let plain = { (path: String) in
         try ProcessRun.run(
           "curl", ["-si", "http://\(relay.http)\(path)"], in: relay.directory
@@ -119,7 +108,7 @@ import Wire
 
   @Test("a plain port answers a TLS greeting in words")
   func handshakeOnPlainPort() throws {
-    try withRelay([]) { relay, _ in
+    try withRelay { relay, _, _ in
       let peer = try ScriptedPeer(to: relay.http)
       try peer.send([22, 3, 1, 2, 0] + [UInt8](repeating: 1, count: 200))
       var answer = [UInt8](repeating: 0, count: 4096)

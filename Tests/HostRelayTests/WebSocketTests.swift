@@ -8,15 +8,6 @@ import Wire
 
 /// `/watch`: what a browser gets, who may have it, and when it is closed.
 @Suite struct WebSocketTests {
-  private func withRelay(_ body: (RelayRun, ScriptedAgent) throws -> Void) throws {
-    try withTestDirectory { directory in
-      let agent = try ScriptedAgent(token: RelayRun.token(in: directory))
-      let relay = try RelayRun(["--agent", "\(agent.address)"], in: directory)
-      defer { relay.process.end() }
-      try body(relay, agent)
-    }
-  }
-
   private func keyframe(on link: ScriptedPeer, bytes: Int = 100) throws {
     try link.sendPacket(
       [0, 0, 0, 1, 0x65] + [UInt8](repeating: 7, count: bytes), pts: MonotonicClock.now(),
@@ -29,7 +20,7 @@ import Wire
 
   @Test("a browser reads what a program reads, one message of the wire in each of its own")
   func watch() throws {
-    try withRelay { relay, agent in
+    try withRelay { relay, agent, _ in
       let link = try agent.begin()
       try keyframe(on: link, bytes: 200_000)
       let browser = try WebSocketPeer(relay)
@@ -47,7 +38,7 @@ import Wire
 
   @Test("a hidden page gets messages and no picture, and goes on at a keyframe")
   func held() throws {
-    try withRelay { relay, agent in
+    try withRelay { relay, agent, _ in
       let link = try agent.begin()
       try keyframe(on: link)
       let browser = try WebSocketPeer(relay, path: "/watch?hold=1")
@@ -70,7 +61,7 @@ import Wire
 
   @Test("a heartbeat of the page comes back with its time")
   func heartbeat() throws {
-    try withRelay { relay, _ in
+    try withRelay { relay, _, _ in
       let browser = try WebSocketPeer(relay)
       try browser.send(.heartbeat(time: 77, echo: 0))
       let echo = try browser.receive("the echo") { event -> UInt64? in
@@ -87,7 +78,7 @@ import Wire
 
   @Test("a page that stops acknowledging is closed with the reason, one that never began is not")
   func acknowledgements() throws {
-    try withRelay { relay, agent in
+    try withRelay { relay, agent, _ in
       let link = try agent.begin()
       try keyframe(on: link)
       let silent = try WebSocketPeer(relay)
@@ -107,7 +98,7 @@ import Wire
 
   @Test("what is no message of a viewer closes the socket with a reason")
   func wrongMessages() throws {
-    try withRelay { relay, _ in
+    try withRelay { relay, _, _ in
       let wrong: [[UInt8]] = [
         Message.finish("no").encoded(), [UInt8](repeating: 0xff, count: 30),
         Array("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8),
@@ -126,7 +117,7 @@ import Wire
 
   @Test("other sites, other names and strangers without the key get no socket")
   func refused() throws {
-    try withRelay { relay, _ in
+    try withRelay { relay, _, _ in
       let cases: [(path: String, fields: [String], status: Int)] = [
         ("/watch", ["Origin: http://\(relay.http)"], 101),
         ("/watch", ["Origin: http://evil.example"], 403),
@@ -141,7 +132,7 @@ import Wire
 
   @Test("at the relay's end a page reads that the broadcast is over, then the close")
   func relayEnds() throws {
-    try withRelay { relay, agent in
+    try withRelay { relay, agent, _ in
       let link = try agent.begin()
       try keyframe(on: link)
       let browser = try WebSocketPeer(relay)

@@ -22,7 +22,7 @@ extension Stress {
           return viewers.allSatisfy(claim)
         }
         try waitUntil("first pictures", isTrue: { try all { $0.packets > 0 } })
-        let before = try ProcessUse(of: pair.relay.pid)
+        let before = try ProcessFootprint(of: pair.relay.pid)
         let files = try fileNames(in: directory.file("porthole"))
 
         for death in 1...Self.deaths {
@@ -60,8 +60,8 @@ extension Stress {
         #expect(pair.lastDeath.contains("memory limit"))
         #expect(pair.status?["deaths"] as? Int == Self.deaths)
         #expect(!pair.relay.errors.contains("refused"))
-        let after = try ProcessUse(of: pair.relay.pid)
-        #expect(after.descriptors == before.descriptors)
+        let after = try ProcessFootprint(of: pair.relay.pid)
+        #expect(after.descriptorCount == before.descriptorCount)
         #expect(after.threads == before.threads)
         #expect(try fileNames(in: directory.file("porthole")) == files)
       }

@@ -1,11 +1,13 @@
+import TestSupport
+
 /// How a process's private memory went, second by second.
 struct Growth: CustomStringConvertible {
   private var samples: [(hours: Double, kB: Double)] = []
   private var dataKB: Set<Int> = []
 
-  mutating func add(_ use: ProcessUse, second: Int) {
-    samples.append((Double(second) / 3600, Double(use.anonymousKB)))
-    dataKB.insert(use.dataKB)
+  mutating func add(_ footprint: ProcessFootprint, second: Int) {
+    samples.append((Double(second) / 3600, Double(footprint.privateKB)))
+    dataKB.insert(footprint.dataKB)
   }
 
   /// Whether nothing more was mapped to be written to, and nothing grew. A page or two of 4 kB make any

@@ -33,18 +33,18 @@ extension Stress {
         // Each size once, for what is made once and kept.
         for size in Self.sizes { try resize(to: size) }
         try resize(to: Self.sizes[0])
-        let before = try ProcessUse(of: agent)
+        let before = try ProcessFootprint(of: agent)
         let began = ContinuousClock.now
         for index in 1...Self.count { try resize(to: Self.sizes[index % Self.sizes.count]) }
         try resize(to: Self.sizes[0])
-        let after = try ProcessUse(of: agent)
+        let after = try ProcessFootprint(of: agent)
         print(
-          "\(Self.count) resizes in \(ContinuousClock.now - began): \(before.anonymousKB) kB of "
-            + "private memory before, \(after.anonymousKB) after")
-        #expect(after.anonymousKB - before.anonymousKB < 256)
+          "\(Self.count) resizes in \(ContinuousClock.now - began): \(before.privateKB) kB of "
+            + "private memory before, \(after.privateKB) after")
+        #expect(after.privateKB - before.privateKB < 256)
         #expect(after.dataKB - before.dataKB < 256)
         #expect(after.sizeKB - before.sizeKB < 1024)
-        #expect(after.descriptors - before.descriptors <= 8, "a pool of buffers at most")
+        #expect(after.descriptorCount - before.descriptorCount <= 8, "a pool of buffers at most")
         #expect(pair.agentPID == agent)
         #expect(viewer.isConnected && viewer.brokenPackets == 0)
       }

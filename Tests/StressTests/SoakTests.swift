@@ -27,7 +27,7 @@ extension Stress {
             try viewer.read()
             return ContinuousClock.now - began >= .seconds(second) ? () : nil
           }
-          growth.add(try ProcessUse(of: agent), second: second)
+          growth.add(try ProcessFootprint(of: agent), second: second)
         }
         print("\(Self.seconds) s: \(growth)")
         #expect(viewer.packets - packets > Self.seconds * 15)

@@ -52,7 +52,7 @@ extension Stress {
         let packets = viewer.packets
         var growth = Growth()
         for second in 0...Self.seconds {
-          growth.add(try ProcessUse(of: agent), second: second)
+          growth.add(try ProcessFootprint(of: agent), second: second)
           try draw(for: .seconds(1))
         }
         let figures = pair.status?["agent"] as? [String: Any] ?? [:]

@@ -27,20 +27,20 @@ extension Stress {
             })
         }
         try waitForPictures(60)
-        let before = try ProcessUse(of: agent)
+        let before = try ProcessFootprint(of: agent)
         pair.relay.signal(SIGSTOP)
         defer { pair.relay.signal(SIGCONT) }
         let stopped = ContinuousClock.now
         var most = before
         try waitUntil("the stall's end", within: Self.stall + .seconds(5)) {
-          let now = try ProcessUse(of: agent)
-          if now.anonymousKB > most.anonymousKB { most = now }
+          let now = try ProcessFootprint(of: agent)
+          if now.privateKB > most.privateKB { most = now }
           return ContinuousClock.now - stopped > Self.stall ? () : nil
         }
         pair.relay.signal(SIGCONT)
         try waitForPictures(30)
-        print("private memory \(before.anonymousKB) kB, in the stall \(most.anonymousKB)")
-        #expect(most.anonymousKB - before.anonymousKB < 256)
+        print("private memory \(before.privateKB) kB, in the stall \(most.privateKB)")
+        #expect(most.privateKB - before.privateKB < 256)
         #expect(most.dataKB - before.dataKB < 256)
         #expect(pair.agentPID == agent)
         #expect(viewer.brokenPackets == 0)

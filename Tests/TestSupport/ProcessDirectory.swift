@@ -23,7 +23,7 @@ package func withTestDirectory<Result>(_ body: (TestDirectory) throws -> Result)
     return result
   } catch {
     print("kept: \(directory.path)")
-    for name in names(in: directory.path).sorted() where name.hasSuffix(".err") {
+    for name in (try? fileNames(in: directory.path)) ?? [] where name.hasSuffix(".err") {
       let text = (try? String(decoding: readFile(directory.file(name)), as: UTF8.self)) ?? ""
       let lines = text.split(whereSeparator: \.isNewline)
       for line in lines.suffix(20) { print("  \(name): \(line)") }
@@ -32,8 +32,11 @@ package func withTestDirectory<Result>(_ body: (TestDirectory) throws -> Result)
   }
 }
 
-private func names(in path: String) -> [String] {
-  guard let folder = opendir(path) else { return [] }
+/// What lies in a folder, in order.
+package func fileNames(in path: String) throws -> [String] {
+  guard let folder = opendir(path) else {
+    throw ProcessFailure(description: "\(path): \(String(cString: strerror(errno)))")
+  }
   defer { closedir(folder) }
   var found: [String] = []
   while let entry = readdir(folder) {
@@ -42,11 +45,11 @@ private func names(in path: String) -> [String] {
     }
     if name != "." && name != ".." { found.append(name) }
   }
-  return found
+  return found.sorted()
 }
 
 private func removeTree(_ path: String) {
   if unlink(path) == 0 { return }
-  for name in names(in: path) { removeTree("\(path)/\(name)") }
+  for name in (try? fileNames(in: path)) ?? [] { removeTree("\(path)/\(name)") }
   rmdir(path)
 }

@@ -1,6 +1,6 @@
 import PipeWire
 
-/// Which of a camera's ways is asked for: the rule that docs/camera.md states.
+/// Which of a camera's modes is asked for: the rule that docs/camera.md states.
 ///
 /// A size that was asked for goes first, else a rate that is reached. Of sizes the wanted one, else the
 /// smallest that covers it, else the largest. Of rates the wanted one, else the next faster, else the

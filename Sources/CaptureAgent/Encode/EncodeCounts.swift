@@ -36,6 +36,7 @@ final class EncodeCounts: Sendable {
     return since == 0 ? 0 : now - since
   }
 
+  /// By the encoder's thread; `body` runs under the lock that the loop takes too.
   func change(_ body: (inout Counts) -> Void) {
     counts.withLock { body(&$0) }
   }

@@ -25,13 +25,16 @@ final class EncoderOrders: Sendable {
   /// `changed` wakes the encoder's thread.
   init(changed: @escaping @Sendable () -> Void) { self.changed = changed }
 
+  /// As they are now. Any thread.
   func read() -> Current { current.withLock { $0 } }
 
+  /// Changes some of them at once, and wakes the encoder's thread. Any thread; `body` runs under the lock.
   func change(_ body: @Sendable (inout Current) -> Void) {
     current.withLock { body(&$0) }
     changed()
   }
 
+  /// The next picture is a keyframe; a still screen sends its last one again. Any thread.
   func requestKeyframe() {
     keyframes.request()
     changed()

@@ -5,6 +5,7 @@ import Synchronization
 final class KeyframeRequests: Sendable {
   private let pending = Atomic(false)
 
+  /// The next picture is to be a keyframe.
   func request() { pending.store(true, ordering: .releasing) }
 
   /// Whether `take` would say so.

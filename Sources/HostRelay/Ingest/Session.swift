@@ -177,8 +177,5 @@ struct Session: Equatable {
 
 extension Session {
   /// The id as logs and the status write it.
-  var name: String {
-    let digits = String(id, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
-  }
+  var name: String { SessionName.of(id) }
 }

@@ -8,6 +8,7 @@ enum PageFile: String {
   case codecs = "/codecs.js"
   case source = "/source.js"
   case outputs = "/outputs.js"
+  case listening = "/listening.js"
   case sound = "/sound.js"
   case soundSource = "/soundsource.js"
   case camera = "/camera.js"
@@ -23,7 +24,8 @@ enum PageFile: String {
     case .index: "text/html; charset=utf-8"
     case .style: "text/css; charset=utf-8"
     case .icon: "image/svg+xml"
-    case .page, .wire, .codecs, .source, .outputs, .sound, .soundSource, .camera, .setup, .words:
+    case .page, .wire, .codecs, .source, .outputs, .listening,
+      .sound, .soundSource, .camera, .setup, .words:
       "text/javascript; charset=utf-8"
     }
   }
@@ -38,6 +40,7 @@ enum PageFile: String {
     case .codecs: PackageResources.codecs_js
     case .source: PackageResources.source_js
     case .outputs: PackageResources.outputs_js
+    case .listening: PackageResources.listening_js
     case .sound: PackageResources.sound_js
     case .soundSource: PackageResources.soundsource_js
     case .camera: PackageResources.camera_js

@@ -93,7 +93,7 @@ struct StatusDocument {
     broadcast.descriptions.sorted { $0.key < $1.key }.map { number, description in
       .object([
         ("stream", .number(Int(number))),
-        ("source", .text("\(description.source)")),
+        ("source", .text(description.source.word)),
         ("codec", .text(description.codecString)),
         ("width", .number(Int(description.displaySize.width))),
         ("height", .number(Int(description.displaySize.height))),

@@ -12,6 +12,7 @@
   private var zeroCount = 0
   private(set) var hasOverflowed = false
 
+  /// `capacity` bytes from `start` on, which stay the caller's and must outlive every copy.
   @unsafe init(start: UnsafeMutablePointer<UInt8>, capacity: Int) {
     unsafe self.start = start
     unsafe end = start + capacity
@@ -21,9 +22,8 @@
   /// Bytes written so far, without the bits still pending.
   var byteCount: Int { unsafe next - start }
 
+  /// Bits so far, the pending ones and those of emulation prevention included.
   var bitCount: Int { byteCount &* 8 &+ pendingCount }
-
-  var isByteAligned: Bool { pendingCount & 7 == 0 }
 
   /// u(n): `value` has `bits` bits, at most 32, and nothing above them.
   @inline(__always) mutating func put(_ value: UInt32, bits: Int) {
@@ -91,6 +91,7 @@
     if missing > 0 { put(1 << UInt32(missing) - 1, bits: missing) }
   }
 
+  /// The same with zeros, as before I_PCM samples (pcm_alignment_zero_bit).
   mutating func alignWithZeros() {
     let missing = -pendingCount & 7
     if missing > 0 { put(0, bits: missing) }

@@ -16,12 +16,14 @@ struct CABACEncoder {
   /// Bits that have not reached the sink.
   var bitCount: Int { interval.waiting &+ words.bitCount }
 
+  /// One bin, 0 or 1, of the context with this number (ctxIdx).
   @inline(__always)
   mutating func put(_ bin: Int, _ context: Int, into sink: inout BitSink) {
     let odds = states.step(bin, context, range: interval.range)
     interval.put(odds, &words, &sink)
   }
 
+  /// One bin as a flag.
   @inline(__always)
   mutating func put(_ flag: Bool, _ context: Int, into sink: inout BitSink) {
     put(flag ? 1 : 0, context, into: &sink)

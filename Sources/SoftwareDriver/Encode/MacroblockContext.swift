@@ -31,8 +31,10 @@ struct MacroblockContext: BitwiseCopyable {
     MacroblockContext(coded: isIntra ? .max : 0, pattern: 0x0f)
   }
 
+  /// coded_block_flag of a block, as `coded` counts them.
   @inline(__always) func flag(_ block: Int) -> Int { Int(coded &>> UInt32(block) & 1) }
 
+  /// 1 or 0, as condTermFlags are summed.
   @inline(__always) func has(_ trait: Traits) -> Int { traits.contains(trait) ? 1 : 0 }
 }
 
@@ -63,11 +65,13 @@ struct ContextRows {
     self.columns = columns
   }
 
+  /// Keeps what the macroblock below and the one at the right will ask of this one.
   @inline(__always)
   func note(_ context: MacroblockContext, column: Int, row: Int) {
     table[(row & 1) &* columns &+ column] = context
   }
 
+  /// `isIntra` is of the macroblock that asks.
   @inline(__always)
   func around(isIntra: Bool, column: Int, row: Int) -> ContextNeighbours {
     let outside = MacroblockContext.outside(isIntra: isIntra)

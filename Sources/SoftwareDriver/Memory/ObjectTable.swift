@@ -13,6 +13,7 @@ struct ObjectTable<Object: AnyObject> {
   private var slots: [Slot] = []
   private var free: [Int] = []
 
+  /// `kind` from 0 to 15, one for each table.
   init(kind: UInt32) { self.kind = kind << 28 }
 
   /// The id of the new entry, or nil when all 65,536 slots are taken.
@@ -27,11 +28,13 @@ struct ObjectTable<Object: AnyObject> {
     return id(of: slots.count - 1)
   }
 
+  /// nil for an id that was never given out, or is given back.
   subscript(id: UInt32) -> Object? {
     guard let slot = slot(of: id) else { return nil }
     return slots[slot].object
   }
 
+  /// Takes an entry out; nil as above.
   mutating func remove(_ id: UInt32) -> Object? {
     guard let slot = slot(of: id) else { return nil }
     let object = slots[slot].object

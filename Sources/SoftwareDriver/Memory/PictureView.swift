@@ -3,8 +3,10 @@
 @safe struct PictureView {
   let luma: UnsafeMutablePointer<UInt8>
   let chroma: UnsafeMutablePointer<UInt8>
+  /// Bytes.
   let stride: Int
 
+  /// What they point to stays its owner's, and must outlive the view.
   @unsafe init(
     luma: UnsafeMutablePointer<UInt8>, chroma: UnsafeMutablePointer<UInt8>, stride: Int
   ) {
@@ -20,6 +22,7 @@
       luma: base + layout.offset, chroma: base + layout.chromaOffset, stride: layout.stride)
   }
 
+  /// The luma sample (`x`, `y`); nothing checks that it is in the picture.
   @unsafe @inline(__always) func luma(x: Int, y: Int) -> UnsafeMutablePointer<UInt8> {
     unsafe luma + (y &* stride &+ x)
   }

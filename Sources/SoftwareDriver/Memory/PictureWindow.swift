@@ -21,6 +21,7 @@ internal import Glibc
 
   deinit { close() }
 
+  /// Maps the first rows, and holds the surface until `close`.
   func open(_ surface: Surface) throws(DriverError) {
     self.surface = surface
     let layout = surface.layout
@@ -37,6 +38,7 @@ internal import Glibc
     }
   }
 
+  /// Unmaps them; views that were given out are void.
   func close() {
     if let base = unsafe luma.base { unsafe munmap(base, luma.byteCount) }
     if let base = unsafe chroma.base { unsafe munmap(base, chroma.byteCount) }
@@ -94,6 +96,7 @@ final class PictureWindows {
   let target = PictureWindow(rowCount: 3 * 16 + slack)
   let reference = PictureWindow(rowCount: 16 + 2 * Motion.verticalRange + slack)
 
+  /// Opens all or none.
   func open(source: Surface, target: Surface, reference: Surface?) throws(DriverError) {
     do throws(DriverError) {
       try self.source.open(source)

@@ -16,6 +16,7 @@
   static let unknownQuality: UInt8 = 255
   static let residue: UInt8 = 64
 
+  /// In macroblocks.
   init(columns: Int, rows: Int) throws(DriverError) {
     self.columns = columns
     self.rows = rows
@@ -24,5 +25,6 @@
     qualities = try Table(count: columns * rows)
   }
 
+  /// Whether it is of a picture so large.
   func has(columns: Int, rows: Int) -> Bool { self.columns == columns && self.rows == rows }
 }

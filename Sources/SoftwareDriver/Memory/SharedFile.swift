@@ -14,6 +14,7 @@ internal import Synchronization
   /// Descriptors that this process holds for pixels.
   static let openCount = Atomic<Int>(0)
 
+  /// A memfd of so many bytes.
   init(byteCount: Int) throws(DriverError) {
     descriptor = unsafe memfd_create("porthole-driver", UInt32(MFD_CLOEXEC))
     guard descriptor >= 0 else { throw .allocationFailed }

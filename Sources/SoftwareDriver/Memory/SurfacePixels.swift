@@ -40,6 +40,7 @@ internal import Glibc
     return unsafe base
   }
 
+  /// Ends one `hold`; the last one unmaps what is not kept.
   func release() {
     holders -= 1
     guard holders == 0, let base = unsafe base else { return }

@@ -5,6 +5,7 @@
   private let block: ByteBlock
   private let elements: UnsafeMutablePointer<Element>
 
+  /// Fails where there is no memory for it.
   init(count: Int) throws(DriverError) {
     block = try ByteBlock(byteCount: count * MemoryLayout<Element>.stride)
     self.count = count
@@ -27,6 +28,7 @@
     unsafe elements + index
   }
 
+  /// All zero again.
   func clear() {
     unsafe block.base.initializeMemory(as: UInt8.self, repeating: 0, count: block.byteCount)
   }

@@ -16,8 +16,10 @@ struct Faults {
 
   private var faults: [Fault] = []
 
+  /// None.
   init() {}
 
+  /// As `PORTHOLE_DRIVER_FAULTS` has them; nil for a word that means nothing.
   init?(text: String) {
     for entry in text.split(separator: ",") {
       let parts = entry.split(separator: "@", omittingEmptySubsequences: false)

@@ -117,24 +117,15 @@ import Testing
     try withTestDirectory { directory in
       let daemon = try PipeWireDaemon(in: directory)
       let scene = try CaptureScene()
-      let camera = try ScreenProducer(
-        loop: scene.loop, remote: daemon.connect(), name: "test-camera", role: "Camera",
-        width: 640, height: 480)
-      var screen: ScreenProducer? = try ScreenProducer(
-        loop: scene.loop, remote: daemon.connect(), name: "test-screen", role: "Screen",
-        width: 320, height: 200)
+      let both = try ScreenBesideCamera(on: daemon, loop: scene.loop)
       try scene.start(node: "test-screen", of: daemon)
-      let present = {
-        _ = camera.present(.init())
-        _ = screen?.present(.init())
-      }
-      try scene.run(until: "a frame", step: present) { !scene.seen.isEmpty }
-      screen = nil
-      try scene.run(until: "the end", step: present) { scene.end != nil }
+      try scene.run(until: "a frame", step: both.present) { !scene.seen.isEmpty }
+      both.screen = nil
+      try scene.run(until: "the end", step: both.present) { scene.end != nil }
       #expect(scene.end?.code == .unavailable)
       // Time enough for a session manager to change its mind.
       let end = MonotonicClock.now() + 1_000_000_000
-      try scene.run(until: "a second", step: present) { MonotonicClock.now() > end }
+      try scene.run(until: "a second", step: both.present) { MonotonicClock.now() > end }
       #expect(scene.seen.allSatisfy { $0.width == 320 })
       #expect(scene.sizes == [[320, 200]])
       #expect(!scene.isAlive)
@@ -146,12 +137,7 @@ import Testing
     try withTestDirectory { directory in
       let daemon = try PipeWireDaemon(in: directory)
       let scene = try CaptureScene()
-      let camera = try ScreenProducer(
-        loop: scene.loop, remote: daemon.connect(), name: "test-camera", role: "Camera",
-        width: 640, height: 480)
-      var screen: ScreenProducer? = try ScreenProducer(
-        loop: scene.loop, remote: daemon.connect(), name: "test-screen", role: "Screen",
-        width: 320, height: 200)
+      let both = try ScreenBesideCamera(on: daemon, loop: scene.loop)
       let connection = try Connection(loop: scene.loop, fd: daemon.connect())
       // The daemon has named nodes of its own.
       try scene.run(until: "both nodes") {
@@ -162,16 +148,12 @@ import Testing
       let stream = try Stream(
         connection: connection, loop: scene.loop, name: "test", observer: record)
       try stream.connect(to: node, frameRate: 30)
-      let present = {
-        _ = camera.present(.init())
-        _ = screen?.present(.init())
-      }
-      try scene.run(until: "a picture", step: present) { record.pictureCount > 0 }
-      screen = nil
-      try scene.run(until: "the end", step: present) { record.end != nil }
+      try scene.run(until: "a picture", step: both.present) { record.pictureCount > 0 }
+      both.screen = nil
+      try scene.run(until: "the end", step: both.present) { record.end != nil }
       // Time enough for a session manager to change its mind.
       let end = MonotonicClock.now() + 1_000_000_000
-      try scene.run(until: "a second", step: present) { MonotonicClock.now() > end }
+      try scene.run(until: "a second", step: both.present) { MonotonicClock.now() > end }
       #expect(record.end == .unlinked)
       #expect(record.widths.allSatisfy { $0 == 320 })
     }
@@ -369,6 +351,26 @@ private func openDescriptors() -> Int {
   var count = 0
   while readdir(folder) != nil { count += 1 }
   return count
+}
+
+/// A screen of 320x200 that may go, and a camera of 640x480 that could be taken for it.
+private final class ScreenBesideCamera {
+  var screen: ScreenProducer?
+  private let camera: ScreenProducer
+
+  init(on daemon: PipeWireDaemon, loop: Loop) throws {
+    camera = try ScreenProducer(
+      loop: loop, remote: daemon.connect(), name: "test-camera", role: "Camera", width: 640,
+      height: 480)
+    screen = try ScreenProducer(
+      loop: loop, remote: daemon.connect(), name: "test-screen", role: "Screen", width: 320,
+      height: 200)
+  }
+
+  func present() {
+    _ = camera.present(.init())
+    _ = screen?.present(.init())
+  }
 }
 
 /// Keeps what a stream told.

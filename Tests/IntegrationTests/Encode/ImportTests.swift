@@ -1,6 +1,5 @@
 import Foundation
 import PipeWire
-import Pixels
 import Testing
 import VAAPI
 
@@ -17,13 +16,8 @@ struct ImportTests {
     ] {
       for transformation in UInt32(0)..<8 {
         let card = TestCard(width: width, height: height)
-        let made = card.made(transformation)
-        let frames = try DrawnFrames(width: made.width, height: made.height)
-        frames.drawGrid(made.color)
-        let shape = FrameShape(
-          width: made.width, height: made.height,
-          orientation: Orientation(undoing: transformation))
-        let encoder = try softwareEncoder(width: made.width, height: made.height, wish: wish)
+        let (frames, shape) = try card.drawn(transformation)
+        let encoder = try softwareEncoder(width: shape.width, height: shape.height, wish: wish)
         try encoder.reconfigure(for: shape, isHalved: false)
         try encoder.load(frames.deviceFrame(orientation: shape.orientation))
         #expect(encoder.bytesCopied == 0, "no pixel passed through here")

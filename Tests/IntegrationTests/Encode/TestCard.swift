@@ -1,5 +1,6 @@
 import Foundation
 import PipeWire
+import Pixels
 
 @testable import CaptureAgent
 
@@ -42,6 +43,16 @@ struct TestCard {
         return color(isMirrored ? width - 1 - across : across, down)
       }
     )
+  }
+
+  /// The same in memory, and what the producer says of it.
+  func drawn(_ transformation: UInt32) throws -> (frames: DrawnFrames, shape: FrameShape) {
+    let made = made(transformation)
+    let frames = try DrawnFrames(width: made.width, height: made.height)
+    frames.drawGrid(made.color)
+    let shape = FrameShape(
+      width: made.width, height: made.height, orientation: Orientation(undoing: transformation))
+    return (frames, shape)
   }
 
   /// Where a picture of this size is looked at: the middle of each patch, and each patch's part of the

@@ -26,13 +26,8 @@ struct TestCardTests {
     try sizes.flatMap { width, height in
       try (UInt32(0)..<8).map { transformation in
         let card = TestCard(width: width, height: height)
-        let made = card.made(transformation)
-        let frames = try DrawnFrames(width: made.width, height: made.height)
-        frames.drawGrid(made.color)
-        let shape = FrameShape(
-          width: made.width, height: made.height,
-          orientation: Orientation(undoing: transformation))
-        let encoder = try softwareEncoder(width: made.width, height: made.height)
+        let (frames, shape) = try card.drawn(transformation)
+        let encoder = try softwareEncoder(width: shape.width, height: shape.height)
         try encoder.reconfigure(for: shape, isHalved: false)
         try encoder.load(frames.frame(orientation: shape.orientation))
         let unit = try encoder.encode(keyframe: true, pts: 0).bytes()
@@ -93,15 +88,11 @@ struct TestCardTests {
   func scaled(width: Int, height: Int) throws {
     for transformation in [UInt32(0), 1, 6] {
       let card = TestCard(width: 641, height: 481)
-      let made = card.made(transformation)
-      let frames = try DrawnFrames(width: made.width, height: made.height)
-      frames.drawGrid(made.color)
-      let orientation = Orientation(undoing: transformation)
+      let (frames, shape) = try card.drawn(transformation)
       let encoder = try softwareEncoder(
-        width: made.width, height: made.height, wish: PictureWish(width: width, height: height))
-      let shape = FrameShape(width: made.width, height: made.height, orientation: orientation)
+        width: shape.width, height: shape.height, wish: PictureWish(width: width, height: height))
       try encoder.reconfigure(for: shape, isHalved: false)
-      try encoder.load(frames.frame(orientation: orientation))
+      try encoder.load(frames.frame(orientation: shape.orientation))
       let opinion = try SecondOpinion(encoder.encode(keyframe: true, pts: 0).bytes())
       try #require(opinion.isWhole, "\(opinion.log)")
       #expect(opinion.width == (width + 1) / 2 * 2 && opinion.height == (height + 1) / 2 * 2)

@@ -4,10 +4,9 @@ import * as wire from "/wire.js";
 import * as codecs from "/codecs.js";
 import * as source from "/source.js";
 import { Outputs, sizeWords } from "/outputs.js";
-import * as sound from "/sound.js";
+import { Listening } from "/listening.js";
 import { Setup } from "/setup.js";
 import { bitrateWords, memoryWords, stateWords, uncounted, uncountedWords } from "/words.js";
-import * as soundSource from "/soundsource.js";
 import { Camera } from "/camera.js";
 
 const element = (id) => document.getElementById(id);
@@ -28,13 +27,8 @@ let hasEnded = false;
 let mayControl = false;
 // The last status of a relay that waits for a start; undefined for others.
 let setupStatus;
-// The sources of the streams, by number; how each sound stands, by source.
+// The sources of the streams, by number.
 const sources = new Map();
-const sounds = new Map();
-let loss = ""; // why the screen's pictures do not come though it is there
-// The one that goes with the player.
-let mixer;
-const volumes = new Map();
 const counts = { bytes: 0, pictures: 0, dropped: 0, latency: undefined };
 
 // --- What people see
@@ -170,9 +164,7 @@ function take(message) {
       break;
     }
     case wire.kinds.started:
-      sounds.clear();
-      loss = "";
-      showSounds();
+      listening.restart();
       camera.update({ state: "off", detail: "" });
       break;
     case wire.kinds.description: {
@@ -184,20 +176,15 @@ function take(message) {
     }
     case wire.kinds.soundState: {
       const { source: from, ...how } = wire.readSoundState(message.payload);
-      if (from === 2) {
-        camera.update(how);
-        break;
-      }
-      if (from === 1) loss = how.state === "lost" ? how.detail : "";
-      else sounds.set(from, how);
-      showSounds();
+      if (from === 2) camera.update(how);
+      else listening.update(from, how);
       break;
     }
     case wire.kinds.packet: {
       const from = sources.get(message.stream);
       if (from === 1) player.take?.(message.payload, message.isKeyframe, message.time);
       else if (from === 2) camera.take(message.payload, message.isKeyframe, message.time);
-      else if (sounds.has(from)) mixer?.take(from, message.payload, message.time);
+      else listening.take(from, message.payload, message.time);
       break;
     }
     case wire.kinds.heartbeat:
@@ -224,55 +211,6 @@ function takeHeartbeat({ time, echo }) {
   clockOffset = time - (now + echo) / 2;
 }
 
-// --- Sound
-
-const soundWords = { 3: ["app", "Desktop sound"], 4: ["mic", "Microphone"] };
-
-function showSounds() {
-  const all = [...sounds].filter(([, how]) => how.state !== "off");
-  element("listen").hidden = !(mixer && all.length > 0);
-  element("heard").textContent = (loss ? [`Screen lost: ${loss}`] : [])
-    .concat(all.filter(([, how]) => how.state === "lost")
-      .map(([from, how]) => `${soundWords[from][1]} lost: ${how.detail}`))
-    .concat(all.length > 0 && !mixer ? "This browser plays no Opus" : [])
-    .join(". ");
-  for (const [from, [word]] of Object.entries(soundWords)) {
-    const state = sounds.get(Number(from))?.state ?? "off";
-    element(word).setAttribute("aria-pressed", String(state !== "off"));
-    element(`volume-${word}`).parentElement.hidden = !(mixer?.isOn && state !== "off");
-  }
-}
-
-function toggleListening() {
-  if (mixer.isOn) mixer.stop();
-  else mixer.start();
-  element("listen").setAttribute("aria-pressed", String(mixer.isOn));
-  showSounds();
-}
-
-for (const [from, [word]] of Object.entries(soundWords)) {
-  element(`volume-${word}`).oninput = ({ target }) => {
-    volumes.set(Number(from), Number(target.value));
-    mixer.setVolume(Number(from), Number(target.value));
-  };
-  element(word).onclick = () => {
-    const isOn = element(word).getAttribute("aria-pressed") === "true";
-    post("sound", { source: word, on: !isOn });
-  };
-}
-
-function chooseMixer() {
-  const wasOn = mixer?.isOn;
-  mixer?.stop();
-  if (player instanceof source.SourcePlayer) {
-    mixer = soundSource.isSupported ? new soundSource.SourceMixer(() => player.delay) : undefined;
-  } else {
-    mixer = sound.isSupported ? new sound.Mixer() : undefined;
-  }
-  for (const [from, volume] of volumes) mixer?.setVolume(from, volume);
-  if (wasOn) mixer?.start();
-}
-
 // --- The picture
 
 const events = {
@@ -288,7 +226,7 @@ const events = {
     counts.latency = latency >= 0 && latency < 60e6 ? latency : undefined;
   },
   total: 0,
-  waitFor: (time) => mixer?.waitFor(time),
+  waitFor: (time) => listening.waitFor(time),
   needsKeyframe: () => say(wire.kinds.keyframeRequest),
   dropped: (pictures) => { counts.dropped += pictures; },
   failed(why) {
@@ -319,7 +257,7 @@ function choose(name) {
     : new codecs.CodecPlayer(element("canvas"), events);
   counts.latency = undefined;
   camera.choose(name);
-  chooseMixer();
+  listening.choose(isSource ? player : undefined);
   if (socket?.readyState !== WebSocket.OPEN) return;
   send(wire.hold(isSource || document.hidden));
   if (isSource && codec) player.start(codec);
@@ -348,6 +286,7 @@ const camera = new Camera({
   canvas: element("camera"), video: element("camera-video"), button: element("show-camera"),
   address: address("/watch-camera.mp4"),
 }, send);
+const listening = new Listening(element, post);
 const outputs = new Outputs(element("outputs"), ask);
 const setup = new Setup(element("setup"), ask, showStatus);
 
@@ -375,7 +314,6 @@ element("sure").onclose = () => {
 element("fullscreen").onclick = fullScreen;
 element("stage").ondblclick = fullScreen;
 element("toggle").onclick = toggleFigures;
-element("listen").onclick = toggleListening;
 element("open").onclick = () => outputs.open();
 element("snapshot").href = `/snapshot.png${query}`;
 element("player").onchange = ({ target }) => choose(target.value);
@@ -384,7 +322,7 @@ document.onkeydown = (event) => {
   if (event.key === "f") fullScreen();
   if (event.key === "i") toggleFigures();
   if (event.key === "c" && !element("show-camera").hidden) camera.toggle();
-  if (event.key === "m" && !element("listen").hidden) toggleListening();
+  if (event.key === "m") listening.toggle();
 };
 // Another key.
 window.onhashchange = () => location.reload();
