@@ -186,7 +186,8 @@ import Wire
         (["-d", "{}"], "nothing", "404"), ([], "nothing", "404"),
         (["-d", "{}", "-H", "Content-Length: +2"], "pause", "400"),
         (
-          ["-d", "{}", "-H", "Expect: 100-continue", "--expect100-timeout", "60"], "resume", "200"
+          ["-d", "{}", "-H", "Expect: 100-continue", "--expect100-timeout", "60", "-m", "20"],
+          "resume", "200"
         ),
         (["-d", "{}", "-H", "Expect: nothing"], "resume", "200"),
         (["-d", "{}", "-H", "Transfer-Encoding: chunked"], "pause", "411"),

@@ -89,7 +89,7 @@ import Wire
         ("GET", "/api/v1/pause", "POST"), ("PATCH", "/api/v1/setup", "GET, POST"),
         ("DELETE", "/recordings/a.mp4", "GET, HEAD"), ("GET", "/api/v1/recordings/delete", "POST"),
       ] {
-        let answer = try relay.get(path, ["-i", "-X", method, "-m", "5"])
+        let answer = try relay.get(path, ["-i", "-X", method, "-m", "20"])
         #expect(answer.contains("\nallow: \(allowed)\r\n"), "\(method) \(path): \(answer)")
         #expect(answer.hasSuffix("\n405"))
       }
@@ -113,14 +113,14 @@ import Wire
       ] {
         let peer = try ScriptedPeer(to: relay.http)
         try peer.send(Array(request.utf8))
-        let answer = String(decoding: try peer.receiveAll(within: .seconds(3)), as: UTF8.self)
+        let answer = String(decoding: try peer.receiveAll(), as: UTF8.self)
         #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(request.prefix(40)): \(answer)")
         #expect(answer.contains("content-type: text/plain"))
       }
       let torn = try ScriptedPeer(to: relay.http)
       try torn.send(Array("GET / HTTP/1.1\r\n".utf8))
       shutdown(torn.socket.raw, Int32(SHUT_WR))
-      let answer = String(decoding: try torn.receiveAll(within: .seconds(3)), as: UTF8.self)
+      let answer = String(decoding: try torn.receiveAll(), as: UTF8.self)
       #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
     }
   }
@@ -189,11 +189,11 @@ import Wire
       }
       #expect(ContinuousClock.now - begin > .seconds(4))
       for peer in [peer] + late {
-        let answer = String(decoding: try peer.receiveAll(within: .seconds(3)), as: UTF8.self)
+        let answer = String(decoding: try peer.receiveAll(), as: UTF8.self)
         #expect(answer.hasPrefix("HTTP/1.1 408 Request Timeout\r\n"), "\(answer)")
         #expect(answer.hasSuffix("whole within 5 s\n"))
       }
-      #expect(try silent.receiveAll(within: .seconds(3)).isEmpty)
+      #expect(try silent.receiveAll().isEmpty)
     }
   }
 

@@ -53,10 +53,10 @@ import Wire
       #expect(try relay.ctl("pause").output.contains("\"paused\":true"))
       #expect(try relay.ctl("resume").exitCode == 0)
       let asking = [
-        "-d", "{}", "-H", "Expect: 100-continue", "--expect100-timeout", "60", "-m", "5",
+        "-d", "{}", "-H", "Expect: 100-continue", "--expect100-timeout", "60", "-m", "20",
       ]
       #expect(try relay.get("/api/v1/resume", asking).hasSuffix("\n200"))
-      let wrong = try relay.get("/api/v1/pause", ["-i", "-X", "DELETE", "-m", "5"])
+      let wrong = try relay.get("/api/v1/pause", ["-i", "-X", "DELETE", "-m", "20"])
       #expect(wrong.contains("\nallow: POST\r\n") && wrong.hasSuffix("\n405"), "\(wrong)")
       let players = try ["ts", "mp4"].map { kind in
         try ProcessRun(
