@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 extern int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
+extern int dup3(int from, int to, int flags);
 extern int pthread_setname_np(pthread_t thread, const char *name);
 extern int memfd_create(const char *name, unsigned int flags);
 extern int pipe2(int ends[2], int flags);

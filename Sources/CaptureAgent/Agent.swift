@@ -77,6 +77,10 @@ enum Agent {
       Log.note("--record-end is for a unit's ExecStopPost=, which is told how the unit ended")
       return .usage
     }
+    guard port != 0 else {
+      Log.note("--record-end needs the port of the agent that ended: --listen has port 0 here")
+      return .usage
+    }
     do throws(PosixError) {
       LastWords.complete(with: end, in: try RuntimeDirectory(), port: port)
       return .finished

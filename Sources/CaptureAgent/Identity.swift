@@ -1,3 +1,4 @@
+import Posix
 import Report
 import Wire
 
@@ -14,6 +15,12 @@ extension Pipeline {
       Greeting(
         role: .agent, pid: pid, instance: instance, session: origin.session, epoch: origin.epoch,
         key: key)
+    }
+
+    /// An agent that took any port (0) has one now, by which its last words are found.
+    func keepWords(of port: UInt16) throws(PosixError) {
+      try LastWords.move(
+        lastWords, to: port, in: RuntimeDirectory(), pid: pid, instance: instance)
     }
 
     /// Tells the service manager, and whoever finds this process gone.

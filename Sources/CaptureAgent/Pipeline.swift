@@ -122,6 +122,7 @@ final class Pipeline {
       address: options.listen, token: token,
       framesPerSecond: options.framesPerSecond * (camera == nil ? 1 : 2), loop: loop
     ) { callbacks.pipeline?.handle($0) }
+    if options.listen.port == 0 { try identity.keepWords(of: listener.address.port) }
     callbacks.pipeline = self
   }
 

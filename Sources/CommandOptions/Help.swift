@@ -1,17 +1,20 @@
 extension OptionTable {
   /// What `--help` prints: as wide as a terminal at most, with the defaults.
   package var help: String {
-    let left = options.map(\.usage)
-    let indent = min(left.map(\.count).max() ?? 0, Self.leftWidth) + 4
-    var lines = Self.wrapped("usage: \(program) [option ...]", from: "", indent: 2)
+    var lines = Self.wrapped("usage: \(program) \(synopsis)", from: "", indent: 2)
     for line in summary.split(separator: "\n") {
       lines += Self.wrapped(String(line), from: "", indent: 2)
     }
-    lines.append("")
-    for (option, left) in zip(options, left) {
-      let standard = option.standard.map { " (\($0))" } ?? ""
-      let padding = String(repeating: " ", count: max(indent - left.count - 2, 2))
-      lines += Self.wrapped(option.help + standard, from: "  \(left)\(padding)", indent: indent)
+    let commands = commands.map { ($0.usage, $0.help) }
+    let options = options.map { ($0.usage, $0.help + ($0.standard.map { " (\($0))" } ?? "")) }
+    let longest = (commands + options).map(\.0.count).max() ?? 0
+    for rows in [commands, options] where !rows.isEmpty {
+      lines.append("")
+      for (left, right) in rows {
+        let indent = min(longest, Self.leftWidth) + 4
+        let padding = String(repeating: " ", count: max(indent - left.count - 2, 2))
+        lines += Self.wrapped(right, from: "  \(left)\(padding)", indent: indent)
+      }
     }
     return lines.joined(separator: "\n") + "\n"
   }

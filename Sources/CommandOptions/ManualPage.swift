@@ -20,9 +20,14 @@ package struct ManualPage {
     var lines = [
       ".TH \(name.uppercased()) 1 \"\" Porthole \"Porthole\"", ".SH NAME",
       "\(escaped(name)) \\- \(escaped(brief(sentences.first ?? "")))", ".SH SYNOPSIS",
-      ".B \(escaped(table.program))", "[option ...]", ".SH DESCRIPTION",
+      ".B \(escaped(table.program))", table.synopsis, ".SH DESCRIPTION",
     ]
-    lines += sentences.map { escaped($0) } + [".SH OPTIONS"]
+    lines += sentences.map { escaped($0) }
+    if !table.commands.isEmpty { lines.append(".SH COMMANDS") }
+    for command in table.commands {
+      lines += [".TP", ".B \(escaped(command.usage))", escaped(command.help)]
+    }
+    lines.append(".SH OPTIONS")
     for option in table.options { lines += [".TP", term(option), escaped(help(option))] }
     lines += [".SH CONFIGURATION"] + configuration + [".SH \"EXIT STATUS\""]
     for (code, meaning) in exitCodes { lines += [".TP", ".B \(code)", escaped(meaning)] }

@@ -30,6 +30,18 @@ package struct Option: Sendable {
   }
 }
 
+/// What a program is told to do by a word of its command line.
+package struct Command: Sendable {
+  /// As it is written, with what follows it.
+  package let usage: String
+  package let help: String
+
+  package init(_ usage: String, _ help: String) {
+    self.usage = usage
+    self.help = help
+  }
+}
+
 /// A wrong command line, in one line that names what is wrong.
 package struct UsageError: Error, Equatable, CustomStringConvertible {
   package let description: String
@@ -42,16 +54,20 @@ package struct OptionTable: Sendable {
   package let program: String
   /// Whole sentences, of which the first says what the program does.
   package let summary: String
+  /// One of them is said; none for a program that does one thing.
+  package let commands: [Command]
   package let options: [Option]
   /// Of the file in the user's configuration folder that is read where no other is named; nil: none is.
   package let standardFile: String?
 
   package init(
-    program: String, summary: String, standardFile: String? = nil, options: [Option]
+    program: String, summary: String, standardFile: String? = nil, commands: [Command] = [],
+    options: [Option]
   ) {
     self.program = program
     self.summary = summary
     self.standardFile = standardFile
+    self.commands = commands
     self.options =
       options + [
         Option("config", .value("FILE"), "read options from lines `name = value` first"),
@@ -131,6 +147,9 @@ package struct OptionTable: Sendable {
       try values.set(option, to: value, from: "\(path):\(index + 1): \(name)")
     }
   }
+
+  /// How the program is called.
+  var synopsis: String { (commands.isEmpty ? "" : "COMMAND ") + "[option ...]" }
 
   func option(_ name: String) -> Option? { options.first { $0.name == name } }
 

@@ -26,6 +26,12 @@ func runHostRelay(_ arguments: [String]) -> Int32 {
     }
     let options = try Options(values)
     HiddenArguments.hide(["push", "viewer-key", "control-key"])
+    if values.isOn("check") {
+      if case .given(let certificate, let key) = options.tls {
+        do { try TLSIdentity.check(certificate, key) } catch { throw UsageError("\(error)") }
+      }
+      return ExitCode.finished.rawValue
+    }
     Descriptors.bound()
     let passed: PassedSockets
     do { passed = try PassedSockets() } catch { throw UsageError("\(error)") }

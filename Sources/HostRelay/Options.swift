@@ -37,6 +37,7 @@ struct Options {
         "viewer-key", .value("KEY"), "lets other users watch; made and kept if not given"),
       Option(
         "control-key", .value("KEY"), "lets other users control; made and kept if not given"),
+      Option("check", .flag, "say what is wrong with these options, and stop"),
     ])
 
   let agent: SocketAddress

@@ -100,6 +100,15 @@ package enum TCPSocket {
     try set(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, to: milliseconds, on: fd)
   }
 
+  /// Whether the other end will send no more, whatever of it is unread.
+  package static func hasPeerEnded(_ fd: Int32) -> Bool {
+    // The first byte of TCP_INFO.
+    var state: UInt8 = 0
+    var size = socklen_t(1)
+    _ = unsafe getsockopt(fd, Int32(IPPROTO_TCP), TCP_INFO, &state, &size)
+    return state != UInt8(TCP_ESTABLISHED)
+  }
+
   /// Bytes that the kernel holds for the socket: received, sent and unacknowledged, and reserved.
   package static func memory(of fd: Int32) -> Int {
     // The first words of what SO_MEMINFO tells, as linux/sock_diag.h has them.

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 package import Posix
 
@@ -60,11 +61,12 @@ package struct LastWords: Equatable, Sendable {
   }
 
   /// Opens the file for an agent's life and writes its name there: the disk may be full when there is
-  /// an end to write.
+  /// an end to write. Nobody can look for the words of an agent without a port (0): they go nowhere,
+  /// until `move`.
   package static func open(
     in directory: RuntimeDirectory, port: UInt16 = usualPort, pid: UInt32, instance: UInt64
   ) throws(PosixError) -> OwnedFD {
-    let path = directory.file(fileName(port: port))
+    let path = port == 0 ? "/dev/null" : directory.file(fileName(port: port))
     let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
     let file = OwnedFD(try check(unsafe Glibc.open(path, flags, 0o600), "open \(path)"))
     let bytes = LastWords(pid: pid, instance: instance, code: unended, text: "").bytes
@@ -72,6 +74,14 @@ package struct LastWords: Equatable, Sendable {
       unsafe bytes.withUnsafeBytes { unsafe pwrite(file.raw, $0.baseAddress, $0.count, 0) },
       "write \(path)")
     return file
+  }
+
+  /// Has what was opened without a port, and is known by its number, be the file of that port.
+  package static func move(
+    _ file: Int32, to port: UInt16, in directory: RuntimeDirectory, pid: UInt32, instance: UInt64
+  ) throws(PosixError) {
+    let named = try open(in: directory, port: port, pid: pid, instance: instance)
+    try check(dup3(named.raw, file, O_CLOEXEC), "dup3 of the last words")
   }
 
   /// Writes the record; what fails here has nobody left to tell.

@@ -8,7 +8,7 @@ extension EndToEnd {
     @Test func `one command broadcasts a headless desktop and leaves nothing behind`() throws {
       try withTestDirectory { directory in
         let broadcast = try script(["--desktop", "headless", "--for", "3"], in: directory)
-        let address = try waitUntil("viewer address", within: .seconds(10)) {
+        let address = try waitUntil("viewer address", within: .seconds(20)) {
           try broadcast.check().output.split(separator: "\n").first { $0.hasPrefix("player: ") }
         }
         let player = try Player(
@@ -22,26 +22,43 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a relay that dies is started again, and Ctrl-C ends it all`() throws {
+    // The end of the first took the desktop from the second.
+    @Test func `a relay that dies is started again, and Ctrl-C ends all but another's desktop`()
+      throws
+    {
       try withTestDirectory { directory in
         let http = freePort()
         let broadcast = try script(
           ["--desktop", "headless", "--source", "pattern"], http: http, in: directory)
         let relay = try waitUntil("relay") {
           try broadcast.check()
-          return try processes(mentioning: "127.0.0.1:\(http)").first { $0.name == "host-relay" }
+          return try relays(at: http).first
         }
+        // It ended one that was being loaded.
+        kill(relay.pid, SIGUSR2)
         try waitUntil("viewer address") { broadcast.output.contains("player: ") }
         kill(relay.pid, SIGKILL)
         try waitUntil("next relay") {
-          try processes(mentioning: "127.0.0.1:\(http)").contains {
-            $0.name == "host-relay" && $0.pid != relay.pid
-          }
+          try relays(at: http).contains { $0 != relay }
         }
+        let other = try script(
+          ["--desktop", "headless", "--source", "pattern"], name: "other", in: directory)
+        try waitUntil("the other's viewer address") {
+          try other.check().output.contains("player: ")
+        }
+        // One that was killed, and left word that it uses the desktop.
+        try Data("1\n".utf8).write(to: URL(filePath: directory.file("desktop/users/4999999")))
         broadcast.signal(SIGINT)
         #expect(try broadcast.waitForEnd(within: .seconds(15)) == 0)
         // The shell had a line of its own for it.
         #expect(!broadcast.errors.contains("Killed"), "\(broadcast.errors)")
+        #expect(broadcast.errors.matches(of: /relay died/).count == 1, "\(broadcast.errors)")
+        let status = try ProcessRun.run(
+          packageRoot + "/scripts/headless-desktop", ["status", directory.file("desktop")],
+          in: directory)
+        #expect(status.exitCode == 0, "\(status.output)")
+        try other.check().signal(SIGINT)
+        #expect(try other.waitForEnd(within: .seconds(15)) == 0)
         #expect(try processes(mentioning: directory.path) == [])
         #expect(try processes(mentioning: "127.0.0.1:\(http)") == [])
       }
@@ -90,8 +107,7 @@ extension EndToEnd {
           let line = lines.first { $0.contains(": started agent ") }
           return line?.split(separator: " ").last.flatMap { pid_t($0) }
         }
-        let relay = try #require(
-          try processes(mentioning: "127.0.0.1:\(http)").first { $0.name == "host-relay" })
+        let relay = try #require(try relays(at: http).first)
         // So that it does not start another one in between.
         broadcast.signal(SIGSTOP)
         kill(relay.pid, SIGKILL)
@@ -103,13 +119,21 @@ extension EndToEnd {
       }
     }
 
-    @Test(arguments: [["--nonsense"], ["--fps", "0"]])
-    func `an option that is wrong ends it with 64 before anything starts`(words: [String]) throws {
+    // What was wrong for the relay was found once a desktop had been started.
+    @Test(arguments: [
+      (["--nonsense"], "--nonsense"), (["--fps", "0"], "--fps 0"),
+      (["--setup=maybe"], "--setup takes yes or no"), (["--hold", "soon"], "--hold soon"),
+      (["--tls-certificate", "/dev/null", "--tls-key", "/dev/null"], "/dev/null"),
+    ])
+    func `an option that is wrong ends it with 64 before anything starts`(
+      words: [String], said: String
+    ) throws {
       try withTestDirectory { directory in
-        let run = try script(words, in: directory)
+        let run = try script(["--desktop", "headless"] + words, in: directory)
         #expect(try run.waitForEnd() == 64)
-        #expect(run.errors.contains(words.joined(separator: " ")))
-        #expect(!run.errors.contains("host-relay:"), "\(run.errors)")
+        #expect(run.errors.split(separator: "\n").count { $0.contains(said) } == 1, "\(run.errors)")
+        #expect(run.output == "")
+        #expect(access(directory.file("desktop"), F_OK) != 0, "a desktop was started")
       }
     }
 
@@ -158,13 +182,21 @@ extension EndToEnd {
     /// With programs that are built already, on ports and a desktop of its own.
     private func script(
       _ options: [String], http: UInt16 = freePort(), path: String? = nil,
-      in directory: TestDirectory
+      name: String = "broadcast", in directory: TestDirectory
     ) throws -> ProcessRun {
       var variables = environment(in: directory)
       if let path { variables["PATH"] = path }
       return try ProcessRun(
-        scriptPath, options + ports(http: http), name: "broadcast", environment: variables,
+        scriptPath, options + ports(http: http), name: name, environment: variables,
         in: directory)
+    }
+
+    /// Those that start agents: the options are read by another one first.
+    private func relays(at http: UInt16) throws -> [RunningProcess] {
+      let parents = try processes(mentioning: "/capture-agent ")
+      return try processes(mentioning: "127.0.0.1:\(http)").filter {
+        $0.name == "host-relay" && parents.contains($0)
+      }
     }
 
     private var scriptPath: String { packageRoot + "/scripts/broadcast" }

@@ -15,13 +15,17 @@ extension EndToEnd {
         let (agentSocket, relaySocket) = (
           try NotifySocket(prefix + "a"), try NotifySocket(prefix + "r")
         )
-        let port = freePort()
         let agent = try notifying(
           "capture-agent",
           ["--source", "pattern", "--va-display", "none"]
-            + ["--listen", "127.0.0.1:\(port)"], to: prefix + "a", in: directory)
+            + ["--listen", "127.0.0.1:0"], to: prefix + "a", in: directory)
         try agentSocket.wait(for: "ready") { $0 == "READY=1" }
-        try agentSocket.wait(for: "status") { $0.hasPrefix("STATUS=waiting for a relay on ") }
+        let waiting = "STATUS=waiting for a relay on 127.0.0.1:"
+        try agentSocket.wait(for: "status") { $0.hasPrefix(waiting) }
+        let port = try #require(
+          agentSocket.heard.lazy.compactMap {
+            $0.line.hasPrefix(waiting) ? UInt16($0.line.dropFirst(waiting.count)) : nil
+          }.first)
         let relay = try notifying(
           "host-relay",
           ["--agent", "127.0.0.1:\(port)", "--http", "127.0.0.1:0"]
@@ -36,6 +40,11 @@ extension EndToEnd {
           #expect(try run.waitForEnd() == 0)
           #expect(socket.heard.first?.line == "READY=1")
         }
+        // They were left under the port that it was told to take, where no relay looks.
+        let words = try readFile(directory.file("porthole/last-words-\(port)"))
+        #expect(words.count == 64 && words.starts(with: Array("PHLW".utf8)))
+        #expect(words[16..<20].allSatisfy { $0 == 0 }, "the exit code")
+        #expect(access(directory.file("porthole/last-words-0"), F_OK) != 0)
       }
     }
 

@@ -64,6 +64,10 @@ extension EndToEnd {
         try page.wait(until: "!\(cancel).hidden && \(cancel).checkVisibility()")
         try page.evaluate("\(cancel).click()")
         try page.wait(until: "!\(Self.form).hidden && \(Self.form).innerText.includes('cancelled')")
+        // It stood above the form, too.
+        #expect(
+          try page.evaluate("document.body.innerText.split('cancelled').length") as? Int == 2)
+        try page.shot("setup-cancelled", in: directory)
         #expect(try page.evaluate("\(Self.form).elements.name.value") as? String == "")
       }
     }

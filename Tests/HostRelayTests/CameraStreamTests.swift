@@ -83,6 +83,15 @@ import Wire
       let consumer = try ScriptedPeer.consumer(of: relay.consumers)
       try consumer.receiveState(.starting)
       #expect(try relay.get("/camera.ts").contains("there is no camera"))
+      // Who asks for one that is lost waits, as for a broadcast at /live.ts, until it is back.
+      try link.send(.soundState(.camera, .lost, "unplugged"))
+      let patient = directory.file("patient.ts")
+      let waiting = try ProcessRun(
+        "curl", ["-sN", "-D", "-", "-o", patient, "http://\(relay.http)/camera.ts"],
+        name: "waiting", in: directory)
+      defer { waiting.end() }
+      try waitUntil("its answer", isTrue: { waiting.output.contains("video/mp2t") })
+      #expect((try? readFile(patient).count) ?? 0 == 0)
       try link.send(.streamDescription(stream: 2, Self.camera))
       let begin = MonotonicClock.now()
       try link.sendPacket(video.accessUnits[0].bytes, pts: begin, isKeyframe: true, stream: 2)
@@ -108,7 +117,7 @@ import Wire
         in: directory)
       defer { player.end() }
       try link.receive("audience") { raw in
-        try? Message(raw) == .audience(readers: 2, containers: 1) ? () : nil
+        try? Message(raw) == .audience(readers: 3, containers: 2) ? () : nil
       }
       for unit in video.accessUnits {
         try link.sendPacket(
@@ -121,7 +130,11 @@ import Wire
           (try? readFile(file).count) ?? 0 > video.accessUnits.reduce(0) { $0 + $1.bytes.count }
         })
       player.end()
-      #expect(try SampleVideo.pictures(of: file, in: directory).count >= video.accessUnits.count)
+      #expect(waiting.exitCode == nil)
+      waiting.end()
+      for file in [file, patient] {
+        #expect(try SampleVideo.pictures(of: file, in: directory).count >= video.accessUnits.count)
+      }
     }
   }
 }

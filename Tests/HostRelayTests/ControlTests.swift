@@ -150,6 +150,19 @@ import Wire
         #expect(run.exitCode == 64)
         #expect(run.errors.split(separator: "\n").count == 1)
       }
+      let help = try relay.ctl("--help").output
+      for command in ControlClient.table.commands {
+        #expect(help.contains("\n  \(command.usage)  "), "\(command.usage)")
+        // Each is taken as it stands there, done or not.
+        let words = command.usage.split(separator: " ").map { word in
+          [
+            "[REASON]": "over", "N": "6M", "app|mic": "mic", "on|off": "on", "NAME=VALUE": "fps=20",
+          ][
+            String(word)] ?? String(word)
+        }
+        let run = try relay.ctl(words.filter { $0 != "..." })
+        #expect([0, 75].contains(run.exitCode), "\(words): \(run.errors)")
+      }
       relay.process.end()
       #expect(try relay.ctl("status").exitCode == 69)
     }
@@ -172,6 +185,11 @@ import Wire
         (["-d", "{}"], "status", "405"), (["-d", large], "pause", "413"),
         (["-d", "{}"], "nothing", "404"), ([], "nothing", "404"),
         (["-d", "{}", "-H", "Content-Length: +2"], "pause", "400"),
+        (
+          ["-d", "{}", "-H", "Expect: 100-continue", "--expect100-timeout", "60", "-m", "20"],
+          "resume", "200"
+        ),
+        (["-d", "{}", "-H", "Expect: nothing"], "resume", "200"),
         (["-d", "{}", "-H", "Transfer-Encoding: chunked"], "pause", "411"),
         (["-d", "{}", "-H", "Content-Length: 99999999999999999999"], "pause", "400"),
         (["-d", "{}", "-H", "Content-Length: -2"], "pause", "400"),

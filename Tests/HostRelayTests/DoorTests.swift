@@ -65,6 +65,8 @@ import Wire
       #expect(try relay.get("/").contains("Porthole"))
       let cases: [([String], String, Int)] = [
         ([], "/nothing", 404), (["-X", "POST"], "/", 405), (["-X", "POST"], "/api/v1/status", 405),
+        (["-X", "PUT", "-d", "{}"], "/nothing", 404),
+        (["-X", "PUT", "-H", "Host: evil.example"], "/", 403),
         (["-H", "Host: evil.example"], "/live.ts", 403),
         (["-H", "Host:"], "/api/v1/status", 403),
         (["-H", "Origin: http://evil.example"], "/api/v1/status", 403),
@@ -75,6 +77,51 @@ import Wire
         let answer = try relay.get(path, ["-m", "5"] + options)
         #expect(answer.hasSuffix("\n\(status)"), "\(options) \(path): \(answer)")
       }
+    }
+  }
+
+  @Test("another method than a path takes is told which it takes")
+  func methods() throws {
+    try withRelay { relay, _ in
+      for (method, path, allowed) in [
+        ("PUT", "/", "GET, HEAD"), ("DELETE", "/live.ts", "GET, HEAD"),
+        ("OPTIONS", "/snapshot.png", "GET, HEAD"), ("PUT", "/api/v1/pause", "POST"),
+        ("GET", "/api/v1/pause", "POST"), ("PATCH", "/api/v1/setup", "GET, POST"),
+        ("DELETE", "/recordings/a.mp4", "GET, HEAD"), ("GET", "/api/v1/recordings/delete", "POST"),
+      ] {
+        let answer = try relay.get(path, ["-i", "-X", method, "-m", "20"])
+        #expect(answer.contains("\nallow: \(allowed)\r\n"), "\(method) \(path): \(answer)")
+        #expect(answer.hasSuffix("\n405"))
+      }
+    }
+  }
+
+  // They were closed without a word, and some only after five seconds.
+  @Test("a request that is wrong is answered, at once")
+  func wrongRequests() throws {
+    try withRelay { relay, _ in
+      let host = "Host: localhost\r\n"
+      let long = String(repeating: "a", count: 5000)
+      for (request, status) in [
+        ("\u{1}\u{2}\u{3}", 400), ("\r\n", 400), ("get / HTTP/1.1\r\n\(host)\r\n", 400),
+        ("GET /\r\n\r\n", 400), ("GET / HTTP/2\r\n\(host)\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost\r\n\r\n", 400), ("GET / HTTP/1.1\r\n\(host) a: b\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\n\(host)\(host)\r\n", 400), ("PUT / HTTP/1.1\r\na\r\n\r\n", 400),
+        ("GET /\(long) HTTP/1.1\r\n\(host)\r\n", 431),
+        ("POST /api/v1/pause HTTP/1.1\r\n\(host)Cookie: \(long)\r\n\r\n", 431),
+        ("GET /live.ts HTTP/1.1\r\n\(host)Cookie: \(long)\r\n\r\n", 431),
+      ] {
+        let peer = try ScriptedPeer(to: relay.http)
+        try peer.send(Array(request.utf8))
+        let answer = String(decoding: try peer.receiveAll(), as: UTF8.self)
+        #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(request.prefix(40)): \(answer)")
+        #expect(answer.contains("content-type: text/plain"))
+      }
+      let torn = try ScriptedPeer(to: relay.http)
+      try torn.send(Array("GET / HTTP/1.1\r\n".utf8))
+      shutdown(torn.socket.raw, Int32(SHUT_WR))
+      let answer = String(decoding: try torn.receiveAll(), as: UTF8.self)
+      #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
     }
   }
 
@@ -117,19 +164,36 @@ import Wire
     }
   }
 
-  // Each byte of a body gave its sender five seconds more.
-  @Test("a request whose body trickles in is cut five seconds after it began")
+  // Each byte of a body gave its sender five seconds more, and nobody was told why it was cut.
+  @Test("a request that is not whole five seconds after it began is cut, with the reason")
   func trickle() throws {
     try withRelay { relay, _ in
       let peer = try ScriptedPeer(to: relay.http)
       let head = "POST /api/v1/pause HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000\r\n\r\n"
       try peer.send(Array(head.utf8))
       let begin = ContinuousClock.now
+      let silent = try ScriptedPeer(to: relay.http)
+      // libwebsockets waits for more of the last one.
+      let late = try [
+        "GET / HTTP/1.1\r\nHo", "GET /live.ts HTTP/1.1\r\n", "PUT /", head,
+        "GET / HTTP/1.1\r\nHost: localhost\r\nX: a\r\n\r\n",
+      ].map { request in
+        let peer = try ScriptedPeer(to: relay.http)
+        try peer.send(Array(request.utf8))
+        return peer
+      }
+      var wait = pollfd(fd: peer.socket.raw, events: Int16(POLLIN), revents: 0)
       try waitUntil("the cut", within: .seconds(9)) {
         try? peer.send([0x20])
-        return try peer.isCut(within: .milliseconds(500))
+        return poll(&wait, 1, 500) > 0
       }
       #expect(ContinuousClock.now - begin > .seconds(4))
+      for peer in [peer] + late {
+        let answer = String(decoding: try peer.receiveAll(), as: UTF8.self)
+        #expect(answer.hasPrefix("HTTP/1.1 408 Request Timeout\r\n"), "\(answer)")
+        #expect(answer.hasSuffix("whole within 5 s\n"))
+      }
+      #expect(try silent.receiveAll().isEmpty)
     }
   }
 

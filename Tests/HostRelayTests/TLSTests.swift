@@ -52,6 +52,12 @@ import Wire
       #expect(try relay.get("/metrics").hasSuffix("200"))
       #expect(try relay.ctl("pause").output.contains("\"paused\":true"))
       #expect(try relay.ctl("resume").exitCode == 0)
+      let asking = [
+        "-d", "{}", "-H", "Expect: 100-continue", "--expect100-timeout", "60", "-m", "20",
+      ]
+      #expect(try relay.get("/api/v1/resume", asking).hasSuffix("\n200"))
+      let wrong = try relay.get("/api/v1/pause", ["-i", "-X", "DELETE", "-m", "20"])
+      #expect(wrong.contains("\nallow: POST\r\n") && wrong.hasSuffix("\n405"), "\(wrong)")
       let players = try ["ts", "mp4"].map { kind in
         try ProcessRun(
           "curl",
@@ -109,7 +115,7 @@ import Wire
       try waitUntil("an answer") {
         recv(peer.socket.raw, &answer, answer.count, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
       }
-      #expect(String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 405"))
+      #expect(String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 400"))
     }
   }
 

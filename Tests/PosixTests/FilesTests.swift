@@ -86,6 +86,20 @@ import Testing
     #expect(LastWords(bytes: [UInt8](repeating: 0, count: 64)) == nil)
   }
 
+  @Test("the last words of an agent without a port go nowhere, until it has one")
+  func movedWords() throws {
+    let directory = try RuntimeDirectory(path: folder.path + "/run")
+    let file = try LastWords.open(in: directory, port: 0, pid: 7, instance: 5)
+    let words = LastWords(pid: 7, instance: 5, code: 86, text: "early")
+    words.write(to: file.raw)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.file(".")).isEmpty)
+    try LastWords.move(file.raw, to: 14_579, in: directory, pid: 7, instance: 5)
+    #expect(LastWords.read(from: directory, port: 14_579) == nil, "it lives")
+    words.write(to: file.raw)
+    #expect(LastWords.read(from: directory, port: 14_579) == words)
+    #expect(fcntl(file.raw, F_GETFD) & FD_CLOEXEC != 0)
+  }
+
   @Test("the end of a unit is written beside the name of an agent that is gone, and over no other")
   func recordedEnd() throws {
     let directory = try RuntimeDirectory(path: folder.path + "/run")

@@ -66,7 +66,7 @@ struct TLSIdentity {
   }
 
   /// Says which file is at fault, and why; libwebsockets would only say that it cannot.
-  private static func check(_ certificate: String, _ key: String) throws(TLSError) {
+  static func check(_ certificate: String, _ key: String) throws(TLSError) {
     let context = try unsafe checkTLS(SSL_CTX_new(TLS_server_method()), "SSL_CTX_new")
     defer { unsafe SSL_CTX_free(context) }
     // A key behind a passphrase is none for a program that runs alone.

@@ -8,10 +8,22 @@ import Wire
 struct ControlClient {
   static let table = OptionTable(
     program: "host-relay ctl",
-    summary: "Asks the relay that runs.\n"
-      + "status | pause | resume | finish [REASON] | keyframe | bitrate N | "
-      + "sound app|mic on|off\n"
-      + "setup [NAME=VALUE ...] | start | cancel",
+    summary: "Asks the relay that runs.",
+    commands: [
+      Command("status", "print how the broadcast and its viewers are, as JSON"),
+      Command("pause", "hold pictures and sound back; viewers are told"),
+      Command("resume", "go on"),
+      Command("finish [REASON]", "end the broadcast for everyone, who read the reason"),
+      Command("keyframe", "send a picture that a decoder may start with"),
+      Command("bitrate N", "bits a second of the picture, such as 6000000, 800k or 6M"),
+      Command("sound app|mic on|off", "send the desktop's sound or the microphone, or no more"),
+      Command("setup", "print what the next start begins, where the relay has --setup"),
+      Command(
+        "setup NAME=VALUE ...",
+        "change it: name, source, sound, size, fps, bitrate, pushes; NAME= takes one back"),
+      Command("start", "begin what is set up"),
+      Command("cancel", "drop what is set up, and a start that has shown no picture"),
+    ],
     options: [
       Option(
         "http", .value("ADDRESS:PORT"), "where the relay answers", standard: "127.0.0.1:13581"),
@@ -86,9 +98,8 @@ struct ControlClient {
       let body = [("source", JSONText.text(words[1])), ("on", .truth(words[2] == "on"))]
       return ("POST", "sound", .object(body))
     default:
-      throw UsageError(
-        "expected status, pause, resume, finish [REASON], keyframe, bitrate N, "
-          + "sound app|mic on|off, setup [NAME=VALUE ...], start or cancel (see --help)")
+      let commands = table.commands.map(\.usage).joined(separator: ", ")
+      throw UsageError("expected one of \(commands) (see --help)")
     }
   }
 

@@ -48,10 +48,20 @@ import Glibc
       if count > RelayLimits.requestBody { return unsafe give(wsi, request, Self.tooLarge) }
       if count > 0 {
         pending = request
-        return true
+        return unsafe encourage(wsi)
       }
     }
     return unsafe give(wsi, request)
+  }
+
+  /// A client may first ask whether its body is wanted, and wait (RFC 9110, 10.1.1); curl does so for a second.
+  private func encourage(_ wsi: OpaquePointer) -> Bool {
+    let expected = unsafe headerText(32) {
+      unsafe lws_hdr_copy(wsi, $0, $1, WSI_TOKEN_HTTP_EXPECT)
+    }
+    guard expected.lowercased() == "100-continue" else { return true }
+    let head = SharedBytes(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+    return unsafe send(head, wsi, LWS_WRITE_HTTP_HEADERS)
   }
 
   private static var tooLarge: HTTPAnswer {
@@ -194,6 +204,19 @@ import Glibc
 
   /// How long a piece of a file may take.
   private static let pieceSeconds: Int32 = 30
+
+  /// Closes what has not asked for anything in time; by plain HTTP with a word, which lws has none for.
+  func expire() {
+    if let wsi = unsafe wsi, !isSecure, document == nil, !isAnswered {
+      let late = HTTPDocument.late
+      let answer = late.head(length: late.bytes.count) + late.bytes
+      _ = unsafe answer.withUnsafeBytes {
+        unsafe Glibc.send(
+          lws_get_socket_fd(wsi), $0.baseAddress, $0.count, 0)
+      }
+    }
+    cut()
+  }
 
   /// Closes without a word: lws reads the end. A timeout of lws would begin anew with each byte.
   func cut() {

@@ -1,3 +1,5 @@
+import Wire
+
 /// What a client asked for, as far as the relay looks.
 struct HTTPRequest {
   let method: String
@@ -54,6 +56,8 @@ struct HTTPDocument {
   let bytes: [UInt8]
   /// Where to ask instead.
   var location: String?
+  /// What the path takes, where the method was another one.
+  var methods: [String] = []
   /// What comes instead of `bytes`.
   var file: FilePart?
 
@@ -85,10 +89,41 @@ struct HTTPDocument {
   /// On this one.
   var fields: [(name: String, value: String)] {
     Self.commonFields + (location.map { [("location", $0)] } ?? []) + (file?.fields ?? [])
+      + (methods.isEmpty ? [] : [("allow", methods.joined(separator: ", "))])
   }
+
+  /// Status line and fields; `length` nil: until the connection closes.
+  func head(length: Int?) -> [UInt8] {
+    var lines = [
+      "HTTP/1.1 \(status) \(Self.phrases[status] ?? "Refused")", "content-type: \(type)",
+    ]
+    if let length { lines.append("content-length: \(length)") }
+    lines += fields.map { "\($0): \($1)" }
+    return Array((lines + ["connection: close", "", ""]).joined(separator: "\r\n").utf8)
+  }
+
+  /// Of RFC 9110, and 6585 for 431.
+  private static let phrases: [UInt32: String] = [
+    200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
+    408: "Request Timeout", 431: "Request Header Fields Too Large", 503: "Service Unavailable",
+  ]
 
   /// One line for people.
   static func line(_ status: UInt32, _ text: String) -> HTTPDocument {
     HTTPDocument(status: status, type: "text/plain; charset=utf-8", text + "\n")
+  }
+
+  /// To who began a request and has not ended it in time.
+  static let late = line(
+    408, "a request must be whole within \(WireLimits.greetingTime.components.seconds) s")
+
+  /// To who asks by another method than `path` takes.
+  static func wrongMethod(_ path: String, takes methods: [String], isForPrograms: Bool)
+    -> HTTPDocument
+  {
+    let text = "\(path) takes \(methods.joined(separator: " and "))"
+    var document = isForPrograms ? error(405, text) : line(405, text)
+    document.methods = methods
+    return document
   }
 }

@@ -38,7 +38,7 @@ final class HTTPServer {
 
   func tick(now: Moment) {
     for identifier in antechamber.overdue(now: now) {
-      if let newcomer = newcomers[identifier] { _ = take(newcomer) } else { pages.cut(identifier) }
+      if let newcomer = newcomers[identifier] { cut(newcomer) } else { pages.cut(identifier) }
     }
     for viewer in viewers.values { viewer.tick(now: now) }
     pages.tick(now: now)
@@ -99,13 +99,20 @@ final class HTTPServer {
       _ = take(newcomer)
     case .other: passOn(newcomer, isSecure: false)
     case .secure: passOn(newcomer, isSecure: true)
-    case .foreign:
+    case .wrong(let document):
       guard let socket = take(newcomer) else { return }
-      serve(socket, .document(.line(405, "GET, HEAD and POST are known here")))
-    case .live(let head):
+      serve(socket, .document(document))
+    case .ours(let head):
       guard let socket = take(newcomer) else { return }
-      serve(socket, answer(to: head, from: newcomer.visitor), isHead: head?.method == "HEAD")
+      serve(socket, answer(to: head, from: newcomer.visitor), isHead: head.method == "HEAD")
     }
+  }
+
+  /// Its time is over. One that has said nothing is closed without a word, as a browser's spare connection.
+  private func cut(_ newcomer: Newcomer) {
+    newcomer.dropInput()
+    guard let socket = take(newcomer), newcomer.hasBegun else { return }
+    serve(socket, .document(.late))
   }
 
   /// To libwebsockets; it must still ask for something in time.
@@ -129,10 +136,9 @@ final class HTTPServer {
     }
   }
 
-  private func answer(to head: RequestHead?, from visitor: Visitor) -> HTTPAnswer {
-    if head?.isUpgrade == true { return .document(.line(403, "no upgrade here: ask for /watch")) }
-    return head.flatMap { answer?($0.request(from: visitor)) }
-      ?? .document(.line(400, "this request cannot be read"))
+  private func answer(to head: RequestHead, from visitor: Visitor) -> HTTPAnswer {
+    if head.isUpgrade { return .document(.line(403, "no upgrade here: ask for /watch")) }
+    return answer?(head.request(from: visitor)) ?? .document(.late)
   }
 
   private func viewerEnded(_ viewer: LiveConnection, _ end: ConsumerEnd) {

@@ -79,13 +79,3 @@ final class LiveConnection {
     source = nil
   }
 }
-
-extension HTTPDocument {
-  /// Status line and fields; `length` nil: until the connection closes.
-  fileprivate func head(length: Int?) -> [UInt8] {
-    var lines = ["HTTP/1.1 \(status) \(status == 200 ? "OK" : "Refused")", "content-type: \(type)"]
-    if let length { lines.append("content-length: \(length)") }
-    lines += fields.map { "\($0): \($1)" }
-    return Array((lines + ["connection: close", "", ""]).joined(separator: "\r\n").utf8)
-  }
-}

@@ -8,19 +8,21 @@ final class Newcomer {
     case unknown
     /// Closed, or broken.
     case gone
-    /// A player's request, read off the socket; nil where it cannot be understood.
-    case live(RequestHead?)
+    /// A request for us, read off the socket.
+    case ours(RequestHead)
     case other
     /// TLS begins, where it is spoken.
     case secure
-    /// By no method that is known here.
-    case foreign
+    /// What cannot be read, and the answer.
+    case wrong(HTTPDocument)
   }
 
   /// Called when there is something to look at.
   var readable: (() -> Void)?
   let peer: SocketAddress
   let visitor: Visitor
+  /// Whether anything has come.
+  private(set) var hasBegun = false
 
   private let poll: LoopPoll
   private let speaksTLS: Bool
@@ -41,25 +43,47 @@ final class Newcomer {
   func look() -> Sight {
     guard let descriptor = socket?.raw else { return .gone }
     var bytes = [UInt8](repeating: 0, count: RequestHead.limit)
-    let count = receive(&bytes, bytes.count, descriptor, flags: MSG_PEEK)
+    let count = unsafe bytes.withUnsafeMutableBytes {
+      unsafe recv(descriptor, $0.baseAddress, $0.count, Int32(MSG_PEEK))
+    }
     guard count > 0 else { return count < 0 && errno == EAGAIN ? .unknown : .gone }
-    switch RequestHead.kind(of: bytes.span.extracting(..<count)) {
+    hasBegun = true
+    let kind = RequestHead.kind(of: bytes.span.extracting(..<count))
+    switch kind {
     case .unknown:
+      // The end of what is unread would wake again and again.
+      if TCPSocket.hasPeerEnded(descriptor) {
+        return refuse(400, "this request has no end", descriptor)
+      }
       // Woken again by the next byte, not by those that were seen.
       setLowWater(Int32(count + 1), descriptor)
       return .unknown
-    case .other:
-      setLowWater(1, descriptor)
-      return .other
     case .handshake where speaksTLS: return .secure
-    case .handshake, .foreign:
-      _ = receive(&bytes, count, descriptor, flags: 0)
-      return .foreign
-    case .live(let end):
+    case .handshake, .foreign: return refuse(400, "this is no request", descriptor)
+    case .tooLarge:
+      return refuse(431, "the head of a request may have \(RequestHead.limit) bytes", descriptor)
+    case .other(let end), .ours(let end):
+      // libwebsockets closes some that are wrong without a word, and waits for more of others.
+      guard let head = RequestHead(String(decoding: bytes[..<end], as: UTF8.self)) else {
+        return refuse(400, "this request cannot be read", descriptor)
+      }
       setLowWater(1, descriptor)
-      guard receive(&bytes, end, descriptor, flags: 0) == end else { return .gone }
-      return .live(RequestHead(String(decoding: bytes[..<end], as: UTF8.self)))
+      if case .other = kind { return .other }
+      dropInput()
+      return .ours(head)
     }
+  }
+
+  private func refuse(_ status: UInt32, _ text: String, _ descriptor: Int32) -> Sight {
+    setLowWater(1, descriptor)
+    dropInput()
+    return .wrong(.line(status, text))
+  }
+
+  /// Drops all that has come, a body too: a socket that is closed with bytes unread may take its answer back.
+  func dropInput() {
+    guard let descriptor = socket?.raw else { return }
+    _ = recv(descriptor, nil, Int(Int32.max), Int32(MSG_TRUNC) | Int32(MSG_DONTWAIT))
   }
 
   /// Whether a whole head of a request waits in the socket.
@@ -76,14 +100,6 @@ final class Newcomer {
     poll.close()
     readable = nil
     return socket.take()
-  }
-
-  private func receive(
-    _ bytes: inout [UInt8], _ count: Int, _ descriptor: Int32, flags: Int
-  ) -> Int {
-    unsafe bytes.withUnsafeMutableBytes {
-      unsafe recv(descriptor, $0.baseAddress, count, Int32(flags))
-    }
   }
 
   private func setLowWater(_ count: Int32, _ descriptor: Int32) {

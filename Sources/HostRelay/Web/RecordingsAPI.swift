@@ -26,6 +26,11 @@ final class RecordingsAPI {
     path == list || path.hasPrefix(list + "/") || path.hasPrefix(files)
   }
 
+  /// By which it is asked for.
+  static func methods(of path: String) -> [String] {
+    path.hasPrefix(list + "/") ? ["POST"] : ["GET", "HEAD"]
+  }
+
   /// Whether the request shows a ticket for the recording that it asks for.
   func admits(_ request: HTTPRequest) -> Bool {
     guard request.path.hasPrefix(Self.files), !request.ticket.isEmpty else { return false }
@@ -35,17 +40,13 @@ final class RecordingsAPI {
 
   /// Answers one who was let in.
   func answer(_ request: HTTPRequest) -> HTTPAnswer {
-    let isPost = request.method == "POST"
-    guard isPost == request.path.hasPrefix(Self.list + "/") else {
-      return .document(.error(405, "\(request.path) takes \(isPost ? "GET" : "POST")"))
-    }
     guard let shelf = pushes.shelf else {
       return request.path == Self.list
         ? .document(.json(200, .object([("recordings", .list([]))])))
         : .document(.error(404, "nothing is recorded here (--record)"))
     }
     if request.path == Self.list { return list(shelf) }
-    if !isPost {
+    guard request.method == "POST" else {
       let name = String(request.path.dropFirst(Self.files.count))
       return file(name, range: request.range, of: shelf)
     }

@@ -7,18 +7,28 @@ struct RequestHead: Equatable {
   enum Kind: Equatable {
     /// More must come before that can be said.
     case unknown
-    /// A request for a live stream: ours. The head ends before `end`.
-    case live(end: Int)
-    /// Another request by a method of ours.
-    case other
+    /// The head of a request for a live stream, or by a method that no path takes: ours. It ends before
+    /// `end`. libwebsockets 4.1.6 would take a CONNECT and never let go of it.
+    case ours(end: Int)
+    /// The head of another request, which ends before `end`.
+    case other(end: Int)
+    /// A head that goes on beyond `limit`.
+    case tooLarge
     /// The first record of TLS (RFC 8446, 5.1).
     case handshake
-    /// Anything else. libwebsockets 4.1.6 would take a CONNECT and never let go of it.
+    /// No request.
     case foreign
   }
 
-  /// Bytes of a head; a longer one is no viewer's.
+  /// Bytes of a head; libwebsockets takes as many.
   static let limit = 4096
+  /// Bytes of a method; the longest of HTTP has 7.
+  private static let methodLimit = 16
+  /// Fields that say who asks, and how long the request is: one that is there twice might be read in two ways.
+  private static let single: Set<String> = [
+    "host", "origin", "sec-fetch-site", "authorization", "upgrade", "content-length",
+    "transfer-encoding",
+  ]
 
   let method: String
   /// As sent, before the `?`.
@@ -26,19 +36,20 @@ struct RequestHead: Equatable {
   private let query: Substring
   private let fields: [String: String]
 
-  /// Decides at the earliest byte that tells.
+  /// Decides when the head is whole, or cannot be one.
   static func kind(of bytes: Span<UInt8>) -> Kind {
     if bytes.count > 0, bytes[0] == 22 { return .handshake }
-    func agree(_ word: String) -> Bool {
-      zip(word.utf8, 0..<bytes.count).allSatisfy { $0 == bytes[$1] }
+    let capitals = UInt8(ascii: "A")...UInt8(ascii: "Z")
+    let blank = (0..<bytes.count).first { !capitals.contains(bytes[$0]) }
+    if let blank, blank == 0 || bytes[blank] != UInt8(ascii: " ") { return .foreign }
+    guard (blank ?? bytes.count) <= methodLimit else { return .foreign }
+    guard let end = end(of: bytes) else { return bytes.count < limit ? .unknown : .tooLarge }
+    func begins(_ word: String) -> Bool {
+      word.utf8.count <= end && zip(word.utf8, 0..<end).allSatisfy { $0 == bytes[$1] }
     }
-    guard agree("GET /live.") || agree("HEAD /live.") else {
-      let method = ["GET ", "HEAD ", "POST "].first { agree($0) }
-      guard let method else { return .foreign }
-      return bytes.count < method.utf8.count ? .unknown : .other
-    }
-    if let end = end(of: bytes) { return .live(end: end) }
-    return bytes.count < limit ? .unknown : .other
+    let isOurs = begins("GET /live.") || begins("HEAD /live.")
+    return isOurs || !["GET ", "HEAD ", "POST "].contains(where: begins)
+      ? .ours(end: end) : .other(end: end)
   }
 
   /// Whether an empty line ends a head in `bytes`.
@@ -58,8 +69,7 @@ struct RequestHead: Equatable {
     return nil
   }
 
-  /// nil when `text` is no head; a field that is there twice is none either, since two readers might
-  /// believe different ones.
+  /// nil when `text` is no head, or says twice what must be said once.
   init?(_ text: String) {
     var lines = text.split(whereSeparator: \.isNewline)[...]
     let words = lines.popFirst()?.split(separator: " ", omittingEmptySubsequences: false) ?? []
@@ -70,12 +80,13 @@ struct RequestHead: Equatable {
     query = target.count > 1 ? target[1] : ""
     var fields: [String: String] = [:]
     for line in lines {
-      guard let colon = line.firstIndex(of: ":"), line[..<colon].allSatisfy({ $0 != " " }) else {
-        return nil
-      }
+      guard let colon = line.firstIndex(of: ":"), colon > line.startIndex,
+        line[..<colon].allSatisfy({ $0 != " " && $0 != "\t" })
+      else { return nil }
       let name = line[..<colon].lowercased()
       let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-      guard fields.updateValue(String(value), forKey: name) == nil else { return nil }
+      guard fields.updateValue(String(value), forKey: name) == nil || !Self.single.contains(name)
+      else { return nil }
     }
     self.fields = fields
   }

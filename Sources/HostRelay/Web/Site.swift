@@ -21,22 +21,34 @@ struct Site {
     // The page holds nothing of the broadcast, and its key stands where only the browser sees it.
     let page = PageFile(path: request.path)
     if let refusal = refusal(of: request, needsKey: page == nil) { return .document(refusal) }
-    if let page, request.method != "POST" { return .document(page.document) }
+    let isForPrograms = request.path.hasPrefix(ControlAPI.prefix)
+    func takes(_ methods: [String], _ answer: () -> HTTPAnswer) -> HTTPAnswer {
+      guard methods.contains(request.method) else {
+        return .document(
+          .wrongMethod(request.path, takes: methods, isForPrograms: isForPrograms))
+      }
+      return answer()
+    }
     if ControlAPI.paths.contains(request.path) {
-      if request.method == "POST" {
-        return .document(control.answer(path: request.path, body: request.body))
+      let isRead = request.path == ControlAPI.setupPath
+      return takes(isRead ? ["GET", "POST"] : ["POST"]) {
+        request.method == "GET"
+          ? .document(control.readSetup())
+          : .document(control.answer(path: request.path, body: request.body))
       }
-      let isSetup = request.path == ControlAPI.setupPath
-      if isSetup, request.method == "GET" { return .document(control.readSetup()) }
-      return .document(.error(405, "\(request.path) takes POST\(isSetup ? " and GET" : "")"))
     }
-    if RecordingsAPI.covers(request.path) { return recordings.answer(request) }
-    guard request.method == "GET" || request.method == "HEAD" else {
-      if request.path.hasPrefix(ControlAPI.prefix), request.path != Self.statusPath {
-        return .document(.error(404, "there is no \(request.path)"))
-      }
-      return .document(.line(405, "\(request.path) takes GET and HEAD"))
+    if RecordingsAPI.covers(request.path) {
+      return takes(RecordingsAPI.methods(of: request.path)) { recordings.answer(request) }
     }
+    guard let answer = page.map({ .document($0.document) }) ?? read(request) else {
+      let text = "there is no \(request.path)"
+      return .document(isForPrograms ? .error(404, text) : .line(404, text))
+    }
+    return takes(["GET", "HEAD"]) { answer }
+  }
+
+  /// What is there to read; nil where nothing is.
+  private func read(_ request: HTTPRequest) -> HTTPAnswer? {
     switch request.path {
     case "/watch.mp4":
       return .socket(
@@ -70,9 +82,7 @@ struct Site {
     case "/healthz":
       let status = status()
       return .document(.line(status.isHealthy ? 200 : 503, broadcast.session.state.word))
-    case let path where path.hasPrefix(ControlAPI.prefix):
-      return .document(.error(404, "there is no \(path)"))
-    default: return .document(.line(404, "there is no \(request.path)"))
+    default: return nil
     }
   }
 
