@@ -156,7 +156,7 @@ final class Pipeline {
     company.sounds += 1
     if isOn, let format = tracks.screen.format, plans.refusal(of: format, company) != nil {
       Log.note("\(which.word): no room for it within the memory limit")
-      listener.link?.send(.soundState(which, .lost, "no room for it within the memory limit"))
+      listener.link?.send(.sourceState(which, .lost, "no room for it within the memory limit"))
       return
     }
     sounds.set(which, isOn: isOn)

@@ -18,7 +18,7 @@ package enum Message: Equatable, Sendable {
   /// Memory got scarce, or is not any more; the text says how much.
   case memoryStep(MemoryStep, String)
   /// A sound begins, ends, or is lost while it is wanted; the text says why.
-  case soundState(StreamDescription.Source, SoundState, String)
+  case sourceState(StreamDescription.Source, SourceState, String)
   case sessionState(SessionState, session: UInt64, epoch: UInt32, String)
   case keyframeRequest(stream: UInt32)
   /// To be paused for these reasons too: the relay's, and those of an agent that is gone.
@@ -59,7 +59,7 @@ package enum Message: Equatable, Sendable {
     case .resumed: .resumed
     case .figures: .figures
     case .memoryStep: .memoryStep
-    case .soundState: .soundState
+    case .sourceState: .sourceState
     case .sessionState: .sessionState
     case .keyframeRequest: .keyframeRequest
     case .pause: .pause

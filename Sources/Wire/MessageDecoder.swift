@@ -103,12 +103,12 @@ extension Message {
     case .memoryStep:
       guard let step = MemoryStep(rawValue: try fields.read()) else { throw .invalid("step") }
       return .memoryStep(step, try fields.readText("text"))
-    case .soundState:
+    case .sourceState:
       guard let source = StreamDescription.Source(rawValue: try fields.read()) else {
         throw .invalid("source")
       }
-      guard let state = SoundState(rawValue: try fields.read()) else { throw .invalid("state") }
-      return .soundState(source, state, try fields.readText("text"))
+      guard let state = SourceState(rawValue: try fields.read()) else { throw .invalid("state") }
+      return .sourceState(source, state, try fields.readText("text"))
     case .sessionState:
       guard let state = SessionState(rawValue: try fields.read()) else { throw .invalid("state") }
       return .sessionState(

@@ -22,7 +22,7 @@ extension Message {
     case .memoryStep(let step, let text):
       fields.put(step.rawValue)
       fields.put(text)
-    case .soundState(let source, let state, let text):
+    case .sourceState(let source, let state, let text):
       fields.put(source.rawValue)
       fields.put(state.rawValue)
       fields.put(text)

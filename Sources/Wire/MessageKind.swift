@@ -16,7 +16,7 @@ package enum MessageKind: UInt32, CaseIterable, Sendable {
   case figures = 24
   case memoryStep = 25
   // Agent to relay, and relay to consumer.
-  case soundState = 26
+  case sourceState = 26
   // Relay to consumer.
   case sessionState = 32
   // Relay to agent; a consumer may send the first.

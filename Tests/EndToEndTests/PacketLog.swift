@@ -24,7 +24,7 @@ final class PacketLog: Sendable {
   /// How the screen or the camera beside it stands, as the agent says.
   struct Word: Sendable {
     let arrival: Int64
-    let state: SoundState
+    let state: SourceState
     let text: String
   }
 
@@ -112,8 +112,8 @@ final class PacketLog: Sendable {
     case .sessionState:
       guard case .sessionState(let told, _, _, let text)? = try? Message(raw) else { return }
       state.withLock { $0.states.append(State(state: told, text: text)) }
-    case .soundState:
-      guard case .soundState(let source, let state, let text)? = try? Message(raw) else { return }
+    case .sourceState:
+      guard case .sourceState(let source, let state, let text)? = try? Message(raw) else { return }
       let word = Word(arrival: now, state: state, text: text)
       self.state.withLock {
         if source == .screen { $0.words.append(word) }

@@ -84,7 +84,7 @@ import Wire
       try consumer.receiveState(.starting)
       #expect(try relay.get("/camera.ts").contains("there is no camera"))
       // Who asks for one that is lost waits, as for a broadcast at /live.ts, until it is back.
-      try link.send(.soundState(.camera, .lost, "unplugged"))
+      try link.send(.sourceState(.camera, .lost, "unplugged"))
       let patient = directory.file("patient.ts")
       let waiting = try ProcessRun(
         "curl", ["-sN", "-D", "-", "-o", patient, "http://\(relay.http)/camera.ts"],

@@ -28,7 +28,7 @@ import Testing
     func payload(_ message: Message) -> [UInt8] { Array(message.encoded().dropFirst(24)) }
     #expect(payload(.refusal(.busy, "no")) == [0, 17, 0, 2, 0x6e, 0x6f])
     #expect(payload(.sound(.appSound, isOn: false)) == [3, 0])
-    #expect(payload(.soundState(.microphone, .lost, "no")) == [4, 2, 0, 2, 0x6e, 0x6f])
+    #expect(payload(.sourceState(.microphone, .lost, "no")) == [4, 2, 0, 2, 0x6e, 0x6f])
     #expect(payload(.paused([.control, .locked])) == [9])
     #expect(payload(.pause(.person)) == [4])
     #expect(

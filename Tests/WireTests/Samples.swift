@@ -23,7 +23,7 @@ enum Samples {
     .streamDescription(stream: 1, description), .paused([.control, .locked]), .resumed,
     .figures(figures),
     .memoryStep(.picture, "86 % of what is above the plan"),
-    .soundState(.microphone, .lost, "there is no microphone"),
+    .sourceState(.microphone, .lost, "there is no microphone"),
     .sessionState(.interrupted, session: 9, epoch: 2, "agent died"), .keyframeRequest(stream: 1),
     .pause(.control), .resume, .finish("done"), .finish(""), .bitrate(stream: 1, 4_000_000),
     .sound(.microphone, isOn: true), .acknowledgement(packets: 77),

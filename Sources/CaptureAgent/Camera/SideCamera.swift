@@ -23,7 +23,7 @@ final class SideCamera {
   private let wish: CameraWish
   private let loop: Loop
   private let outlet: Outlet
-  private var state = SoundState.off
+  private var state = SourceState.off
   private var text = ""
   /// It gives frames, or is about to, and takes memory for them.
   private var hasFormat = false
@@ -72,7 +72,7 @@ final class SideCamera {
   func announce() {
     guard hasBegun else { return }
     let (state, text) = isBroken ? (.lost, "the camera gives no whole pictures") : (state, text)
-    outlet.send(.soundState(.camera, state, text))
+    outlet.send(.sourceState(.camera, state, text))
   }
 
   func take(_ event: SourceEvent) {
@@ -126,7 +126,7 @@ final class SideCamera {
     become(.lost, text)
   }
 
-  private func become(_ state: SoundState, _ text: String) {
+  private func become(_ state: SourceState, _ text: String) {
     guard (state, text) != (self.state, self.text) else { return }
     self.state = state
     self.text = text

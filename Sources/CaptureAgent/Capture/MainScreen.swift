@@ -89,6 +89,6 @@ final class MainScreen {
   }
 
   private func tell() {
-    outlet.send(.soundState(.screen, loss.isEmpty ? .on : .lost, loss))
+    outlet.send(.sourceState(.screen, loss.isEmpty ? .on : .lost, loss))
   }
 }

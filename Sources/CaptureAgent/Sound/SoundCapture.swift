@@ -25,7 +25,7 @@ final class SoundCapture {
   var isHeld = false {
     didSet { if isHeld != oldValue { frames.cut() } }
   }
-  private(set) var state = SoundState.off
+  private(set) var state = SourceState.off
   private(set) var stateText = ""
   private(set) var packetCount = 0
 
@@ -143,7 +143,7 @@ final class SoundCapture {
     }
   }
 
-  private func say(_ state: SoundState, _ text: String) {
+  private func say(_ state: SourceState, _ text: String) {
     guard state != self.state || text != stateText else { return }
     self.state = state
     stateText = text

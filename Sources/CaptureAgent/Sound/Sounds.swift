@@ -65,7 +65,7 @@ final class Sounds {
       timer?.arm(after: Self.interval, every: Self.interval)
       tick()
     } catch {
-      outlet.send(.soundState(source, .lost, "\(error)"))
+      outlet.send(.sourceState(source, .lost, "\(error)"))
     }
   }
 
@@ -76,7 +76,7 @@ final class Sounds {
   func announce() {
     for capture in captures where capture.isWanted {
       describe(capture)
-      outlet.send(.soundState(capture.source, capture.state, capture.stateText))
+      outlet.send(.sourceState(capture.source, capture.state, capture.stateText))
     }
   }
 
@@ -131,7 +131,7 @@ final class Sounds {
   private func stateChanged(_ capture: SoundCapture) {
     let text = capture.stateText.isEmpty ? "" : ": \(capture.stateText)"
     Log.note("\(capture.source.word) \(capture.state.word)\(text)")
-    outlet.send(.soundState(capture.source, capture.state, capture.stateText))
+    outlet.send(.sourceState(capture.source, capture.state, capture.stateText))
   }
 
   private func send(

@@ -10,8 +10,9 @@ final class Broadcast {
   private(set) var setup: Message.Setup?
   private(set) var descriptions: [UInt32: StreamDescription] = [:]
   private(set) var figures: AgentFigures?
-  /// How the sounds stand, screen and camera too, as far as the agent has spoken of them.
-  private(set) var sounds: [StreamDescription.Source: (state: SoundState, text: String)] = [:]
+  /// How sounds, screen and camera stand, as far as the agent has spoken of them.
+  private(set) var sourceStates: [StreamDescription.Source: (state: SourceState, text: String)] =
+    [:]
   private(set) var memory = Memory()
   private(set) var counts = Counts()
   private(set) var requests = KeyframeRequests()
@@ -87,7 +88,7 @@ final class Broadcast {
     switch message {
     case .started(let setup):
       self.setup = setup
-      sounds[.screen] = nil
+      sourceStates[.screen] = nil
       put(message)
     case .streamDescription(let number, let description):
       guard descriptions[number] != nil || descriptions.count < Self.streamLimit else { return }
@@ -109,9 +110,9 @@ final class Broadcast {
         }
       }
       put(message)
-    case .soundState(let source, let state, let text):
-      let isOld = sounds[source].map { $0 == (state, text) } ?? false
-      sounds[source] = (state, text)
+    case .sourceState(let source, let state, let text):
+      let isOld = sourceStates[source].map { $0 == (state, text) } ?? false
+      sourceStates[source] = (state, text)
       if state != .on { outputs.container.stop(source) }
       let reason = text.isEmpty ? "" : ": \(text)"
       let isSound = source != .camera && source != .screen
@@ -213,8 +214,8 @@ final class Broadcast {
     for (number, description) in descriptions.sorted(by: { $0.key < $1.key }) {
       messages.append(.streamDescription(stream: number, description))
     }
-    for (source, sound) in sounds.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-      messages.append(.soundState(source, sound.state, sound.text))
+    for (source, how) in sourceStates.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      messages.append(.sourceState(source, how.state, how.text))
     }
     return messages
   }
@@ -295,7 +296,7 @@ final class Broadcast {
     outputs.finish()
     setup = nil
     descriptions = [:]
-    sounds = [:]
+    sourceStates = [:]
     wantedBitrate = nil
     wantedSounds = [:]
     resumeOwed = nil

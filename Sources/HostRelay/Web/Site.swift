@@ -67,7 +67,7 @@ struct Site {
           isHeld: request.isHeld, wantsKeyframe: { broadcast.askForKeyframe(of: $0, .consumer) }))
     case "/live.ts": return stream(broadcast.outputs.container.stream, type: "video/mp2t")
     case "/camera.ts":
-      guard broadcast.outputs.camera.number != nil || broadcast.sounds[.camera] != nil else {
+      guard broadcast.outputs.camera.number != nil || broadcast.sourceStates[.camera] != nil else {
         return .document(.line(404, "there is no camera beside the screen"))
       }
       return stream(broadcast.outputs.camera.container.stream, type: "video/mp2t")

@@ -104,12 +104,12 @@ struct StatusDocument {
   }
 
   private func state(of source: StreamDescription.Source) -> JSONText {
-    guard let state = broadcast.sounds[source] else { return .none }
+    guard let state = broadcast.sourceStates[source] else { return .none }
     return .object([("state", .text(state.state.word)), ("text", .text(state.text))])
   }
 
   private var sounds: [(String, JSONText)] {
-    broadcast.sounds.keys.filter { $0 != .camera && $0 != .screen }
+    broadcast.sourceStates.keys.filter { $0 != .camera && $0 != .screen }
       .sorted { $0.rawValue < $1.rawValue }.map { ($0.word, state(of: $0)) }
   }
 

@@ -174,8 +174,8 @@ function take(message) {
       if (description.isVideo && description.source === 2) camera.describe(message.stream, description.codec);
       break;
     }
-    case wire.kinds.soundState: {
-      const { source: from, ...how } = wire.readSoundState(message.payload);
+    case wire.kinds.sourceState: {
+      const { source: from, ...how } = wire.readSourceState(message.payload);
       if (from === 2) camera.update(how);
       else listening.update(from, how);
       break;

@@ -3,7 +3,7 @@
 
 export const kinds = {
   refusal: 2, heartbeat: 3, finished: 4, started: 16, description: 17, packet: 18,
-  soundState: 26, state: 32, keyframeRequest: 48, pause: 49, resume: 50, acknowledgement: 54,
+  sourceState: 26, state: 32, keyframeRequest: 48, pause: 49, resume: 50, acknowledgement: 54,
 };
 export const states = ["", "waiting", "starting", "live", "paused", "interrupted", "finished"];
 const headerBytes = 24;
@@ -66,8 +66,8 @@ export function readState(payload) {
   return { state: states[view.getUint8(0)] ?? "waiting", detail: text(view, 13) };
 }
 
-/** How a sound stands: {source, state, detail}. */
-export function readSoundState(payload) {
+/** How a sound stands, the camera or the screen: {source, state, detail}. */
+export function readSourceState(payload) {
   const view = viewOf(payload);
   return {
     source: view.getUint8(0), state: ["off", "on", "lost"][view.getUint8(1)] ?? "off",

@@ -1,5 +1,5 @@
 /// How a sound of a broadcast stands, or its camera, or its screen.
-package enum SoundState: UInt8, CaseIterable, Sendable {
+package enum SourceState: UInt8, CaseIterable, Sendable {
   /// Not wanted, or there was none of it yet.
   case off = 0
   /// Samples come, be they silence; of a camera or a screen, whole pictures.
