@@ -30,14 +30,20 @@ package final class ProcessRun: Sendable {
     posix_spawn_file_actions_addopen(&actions, 1, outputPath, flags, 0o600)
     posix_spawn_file_actions_addopen(&actions, 2, errorPath, flags, 0o600)
 
-    // Dispatch's threads, on which tests run, block signals, and a child would never see its TERM.
+    // Dispatch's threads, on which tests run, block signals, and a shell has what it starts with `&` ignore
+    // Ctrl-C: a child would never see either.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
     var none = sigset_t()
     sigemptyset(&none)
     posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+    var interrupts = none
+    sigaddset(&interrupts, SIGINT)
+    sigaddset(&interrupts, SIGQUIT)
+    posix_spawnattr_setsigdefault(&attributes, &interrupts)
+    posix_spawnattr_setflags(
+      &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
     var words = ([program] + arguments).map { strdup($0) } + [nil]
     var variables = Self.environment(with: environment).map { strdup($0) } + [nil]
