@@ -102,6 +102,21 @@ import Testing
     frames.take(piece.span, at: 9_000_000_000) { _, _, _ in Issue.record("not whole yet") }
   }
 
+  @Test("packets of noise take the bits that are set", arguments: [32_000, 64_000, 128_000])
+  func bits(perSecond: Int) throws {
+    let encoder = try SoundEncoder(bitsPerSecond: perSecond)
+    var random = SplitMix(seed: 5)
+    var bytes = 0
+    for _ in 0..<100 {
+      let noise = (0..<2 * SoundEncoder.framePairs).map { _ in
+        Float(random.below(20_001)) / 20_000 - 0.5
+      }
+      try encoder.encode(noise.span) { bytes += $0.count }
+    }
+    // 2 s.
+    #expect(abs(Double(bytes * 4) / Double(perSecond) - 1) < 0.25, "\(bytes) bytes")
+  }
+
   @Test("what --audio may say, and nothing else")
   func wishes() throws {
     #expect(SoundWish(argument: "none")?.count == 0)

@@ -107,12 +107,17 @@ extension EndToEnd {
         try waitUntil(
           "five deaths", within: .seconds(20),
           isTrue: { broadcast.status?.json["deaths"] as? Int ?? 0 >= 5 })
-        /// Of the relay and of the agents that it has seen end, in hundredths of a second.
-        func ticks() throws -> Int {
-          let text = String(
-            decoding: try readFile("/proc/\(broadcast.relay.pid)/stat"), as: UTF8.self)
+        /// Of a process and of the children that it has seen end, in hundredths of a second.
+        func ticks(of pid: pid_t) throws -> Int {
+          let text = String(decoding: try readFile("/proc/\(pid)/stat"), as: UTF8.self)
           let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
           return fields[11...14].compactMap { Int($0) }.reduce(0, +)
+        }
+        /// Of the relay and of all agents, also of one that runs now.
+        func ticks() throws -> Int {
+          let relay = broadcast.relay.pid
+          let agents = try children(of: relay).compactMap { try? ticks(of: $0) }
+          return try ticks(of: relay) + agents.reduce(0, +)
         }
         let before = try ticks()
         Thread.sleep(forTimeInterval: 30)
@@ -202,7 +207,7 @@ extension EndToEnd {
       throws
     {
       try withTone { directory, desktop, broadcast, ear in
-        let second = try SecondOutput(of: desktop, hertz: 880, in: directory)
+        let second = try SecondDevice(of: desktop, hertz: 880, in: directory)
         try ear.wait(for: 440, within: .seconds(10))
         try second.makeDefault()
         let moved = ContinuousClock.now
@@ -213,6 +218,32 @@ extension EndToEnd {
         try second.destroy()
         let gone = ContinuousClock.now
         try ear.wait(for: 440, without: 880, within: .seconds(6))
+        print("the first one is heard again after \(gone.duration(to: .now))")
+        #expect(gone.duration(to: .now) < Self.limit)
+        #expect(broadcast.status?.json["deaths"] as? Int == 0)
+      }
+    }
+
+    @Test func `BL-21: the sound follows another default microphone, and one that is taken away`()
+      throws
+    {
+      try withTestDirectory { directory in
+        let desktop = try DesktopSession(in: directory, size: (640, 480))
+        try desktop.show("microphone")
+        let second = try SecondDevice(.microphone, of: desktop, hertz: 880, in: directory)
+        try desktop.makeDefault(.microphone, "porthole_microphone", in: directory)
+        let broadcast = try Broadcast(in: directory, desktop: desktop, agent: ["--audio", "mic"])
+        try broadcast.waitForSounds(["mic": "on"])
+        let ear = try Ear(broadcast.liveTS, in: directory)
+        try ear.wait(for: 660, without: 880, within: .seconds(10))
+        try second.makeDefault()
+        let moved = ContinuousClock.now
+        try ear.wait(for: 880, without: 660, within: .seconds(6))
+        print("the other microphone is heard after \(moved.duration(to: .now))")
+        #expect(moved.duration(to: .now) < Self.limit)
+        try second.destroy()
+        let gone = ContinuousClock.now
+        try ear.wait(for: 660, without: 880, within: .seconds(6))
         print("the first one is heard again after \(gone.duration(to: .now))")
         #expect(gone.duration(to: .now) < Self.limit)
         #expect(broadcast.status?.json["deaths"] as? Int == 0)

@@ -29,8 +29,12 @@ final class Ear {
 
   /// How loud a pitch is in the last fifth of a second, from 0 to 1, whatever else there is (Goertzel).
   func level(of hertz: Int) -> Double {
-    let samples = tail(Self.samplesPerSecond / 5)
-    let step = 2 * Double.pi * Double(hertz) / Double(Self.samplesPerSecond)
+    Self.level(of: hertz, in: tail(Self.samplesPerSecond / 5))
+  }
+
+  /// The same of samples at 48 kHz.
+  static func level(of hertz: Int, in samples: [Float]) -> Double {
+    let step = 2 * Double.pi * Double(hertz) / Double(samplesPerSecond)
     var (sine, cosine) = (0.0, 0.0)
     for (index, sample) in samples.enumerated() {
       sine += Double(sample) * sin(step * Double(index))
@@ -57,45 +61,78 @@ final class Ear {
   }
 }
 
-/// Another output of a desktop, with a tone of its own; gone with the desktop.
-final class SecondOutput {
+/// Another output of a desktop, or another microphone, with a tone of its own; gone with the desktop.
+final class SecondDevice {
+  enum Kind: String {
+    case output = "Audio/Sink"
+    case microphone = "Audio/Source/Virtual"
+  }
+
+  private let kind: Kind
   private let desktop: DesktopSession
   private let directory: TestDirectory
   private let tone: ProcessRun
 
-  init(of desktop: DesktopSession, hertz: Int, in directory: TestDirectory) throws {
+  init(
+    _ kind: Kind = .output, of desktop: DesktopSession, hertz: Int, in directory: TestDirectory
+  ) throws {
+    self.kind = kind
     self.desktop = desktop
     self.directory = directory
     let node = """
-      { factory.name=support.null-audio-sink node.name=second node.description="Second output"
-      media.class=Audio/Sink object.linger=true audio.position=[FL FR] }
+      { factory.name=support.null-audio-sink node.name=second node.description="Second device"
+      media.class=\(kind.rawValue) object.linger=true audio.position=[FL FR] }
       """
-    let made = try ProcessRun.run(
-      "pw-cli", ["create-node", "adapter", node], environment: desktop.environment, in: directory)
-    guard made.exitCode == 0 else { throw ProcessFailure(description: made.errors) }
-    try waitUntil("the second output") { (try? desktop.node(named: "second")).map { _ in () } }
-    tone = try ProcessRun(
-      "gst-launch-1.0",
-      [
-        "-q", "audiotestsrc", "is-live=true", "freq=\(hertz)", "volume=0.5", "!",
-        "audio/x-raw,format=S16LE,rate=48000,channels=2", "!", "pipewiresink",
-        "target-object=second", "stream-properties=props,media.class=Stream/Output/Audio",
-      ], name: "tone2", environment: desktop.environment, in: directory)
+    try desktop.run("pw-cli", "create-node", "adapter", node, in: directory)
+    try waitUntil("the second device") { (try? desktop.node(named: "second")).map { _ in () } }
+    // Nothing links a playback stream to a source by itself.
+    tone = try desktop.play(
+      hertz, as: "second_tone", kind == .output ? "target-object=second" : nil, in: directory)
+    guard kind == .microphone else { return }
+    for channel in ["FL", "FR"] {
+      try waitUntil("the tone's link") {
+        try? desktop.run(
+          "pw-link", "second_tone:output_\(channel)", "second:input_\(channel)", in: directory)
+      }
+    }
   }
 
-  func makeDefault() throws {
-    let run = try ProcessRun.run(
-      "wpctl", ["set-default", try desktop.node(named: "second")],
-      environment: desktop.environment, in: directory)
-    guard run.exitCode == 0 else { throw ProcessFailure(description: run.errors) }
-  }
+  func makeDefault() throws { try desktop.makeDefault(kind, "second", in: directory) }
 
   /// Also its tone, which would be moved to another output.
   func destroy() throws {
     tone.end()
-    let run = try ProcessRun.run(
-      "pw-cli", ["destroy", try desktop.node(named: "second")], environment: desktop.environment,
+    try desktop.run("pw-cli", "destroy", try desktop.node(named: "second"), in: directory)
+  }
+}
+
+extension DesktopSession {
+  /// Plays a tone of half the scale as a stream with this name: to `target`, an element's property, or to nothing.
+  func play(
+    _ hertz: Int, as name: String, _ target: String?, in directory: TestDirectory
+  ) throws -> ProcessRun {
+    let link = target == nil ? ",node.autoconnect=false" : ""
+    let words = [
+      "-q", "audiotestsrc", "is-live=true", "freq=\(hertz)", "volume=0.5", "!",
+      "audio/x-raw,format=S16LE,rate=48000,channels=2", "!", "pipewiresink",
+      "stream-properties=props,media.class=Stream/Output/Audio,node.name=\(name)\(link)",
+    ]
+    return try ProcessRun(
+      "gst-launch-1.0", words + [target].compactMap { $0 }, name: name, environment: environment,
       in: directory)
+  }
+
+  /// Makes an output or a microphone the one that a program gets without a word. `wpctl` does so only for
+  /// what says it is a device.
+  func makeDefault(
+    _ kind: SecondDevice.Kind, _ name: String, in directory: TestDirectory
+  ) throws {
+    let key = "default.configured.audio.\(kind == .output ? "sink" : "source")"
+    try run("pw-metadata", "0", key, "{ \"name\": \"\(name)\" }", "Spa:String:JSON", in: directory)
+  }
+
+  fileprivate func run(_ program: String, _ words: String..., in directory: TestDirectory) throws {
+    let run = try ProcessRun.run(program, words, environment: environment, in: directory)
     guard run.exitCode == 0 else { throw ProcessFailure(description: run.errors) }
   }
 }

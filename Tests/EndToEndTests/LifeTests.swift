@@ -199,6 +199,21 @@ extension EndToEnd {
         print("\(rounds) rounds, \(shown) of them with a picture, \(program.packets) packets")
         #expect(program.packets > shown)
         if isLongRun { memory.expectNoGrowth(warmUp: 50) }
+        // What has shown a picture is not cancelled, and a portal that hangs shows none.
+        let portal = try desktop.pid(of: "portal")
+        defer { kill(portal, SIGCONT) }
+        for milliseconds in [0, 300] {
+          kill(portal, SIGSTOP)
+          try broadcast.control("setup", "name=not this one")
+          try broadcast.control("start")
+          _ = poll(nil, 0, Int32(milliseconds))
+          try broadcast.control("cancel")
+          kill(portal, SIGCONT)
+          try waitUntil("nothing that is left of a start cancelled after \(milliseconds) ms") {
+            try Leftovers(of: broadcast, on: desktop, runtime: runtime, in: directory) == before
+          }
+          #expect(throws: (any Error).self) { try ScriptedPeer(to: broadcast.agentAddress) }
+        }
       }
     }
   }
@@ -259,7 +274,7 @@ private struct Leftovers: Equatable {
 }
 
 /// The processes that a process has started and not seen the end of.
-private func children(of pid: pid_t) throws -> [pid_t] {
+func children(of pid: pid_t) throws -> [pid_t] {
   let text = String(decoding: try readFile("/proc/\(pid)/task/\(pid)/children"), as: UTF8.self)
   return text.split(separator: " ").compactMap { pid_t($0) }
 }

@@ -13,7 +13,7 @@ extension EndToEnd {
       try withTestDirectory { directory in
         let desktop = try DesktopSession(in: directory)
         for thing in ["window=still", "speakers", "microphone"] { try desktop.show(thing) }
-        // Lossless, so that keyframes are large: 3 MB.
+        // Lossless, so that keyframes are large: 3.1 MB.
         let broadcast = try Broadcast(
           in: directory, desktop: desktop, agent: ["--audio", "both", "--fps", "10"],
           driver: ["PORTHOLE_DRIVER_MODE": "lossless"])
@@ -24,14 +24,23 @@ extension EndToEnd {
           "curl", ["-s", "--max-time", "6", "-o", file, broadcast.liveTS], in: directory)
         let heard = try Heard(broadcast, for: .seconds(6))
         print("largest keyframe \(heard.largestKeyframe) bytes")
-        #expect(heard.largestKeyframe > 1_000_000)
+        #expect(heard.largestKeyframe > 3_000_000)
         for source in [StreamDescription.Source.appSound, .microphone] {
           let packets = heard.packets[source] ?? []
           #expect(packets.count > 270)
-          for (one, next) in zip(packets, packets.dropFirst()) where !next.followsGap {
-            // Fewer samples than count as a gap are made up for by and by, 3 ms a packet at most.
-            #expect((17_000_000...23_000_000).contains(next.pts - one.pts))
+          var missing: Int64 = 0
+          for (one, next) in zip(packets, packets.dropFirst()) {
+            let step = next.pts - one.pts
+            if next.followsGap {
+              missing += step - 20_000_000
+            } else {
+              // Fewer samples than count as a gap are made up for by and by, 3 ms a packet at most.
+              #expect((17_000_000...23_000_000).contains(step))
+            }
           }
+          print("\(source): \(missing / 1_000_000) ms missing")
+          // A busy machine's graph leaves some out.
+          #expect(missing < 300_000_000)
           let waits = heard.waits(for: source)
           print("\(source): \(packets.count) packets, past keyframes at most \(waits) apart")
           #expect(waits.count >= 4)
@@ -69,7 +78,7 @@ extension EndToEnd {
           let heard = try Heard(broadcast, for: .seconds(seconds))
           let count = heard.packets[word == "mic" ? .appSound : .microphone]?.count ?? 0
           print("\(other): \(count) packets in \(seconds) s")
-          #expect(count > 30 * seconds)
+          #expect(count > 45 * seconds)
           try broadcast.waitForSounds([word: "lost", other: "on"])
           try desktop.hide(thing)
           try desktop.show(thing)
@@ -351,7 +360,8 @@ extension EndToEnd {
           #expect(run.exitCode == 0)
           let heard = try Heard(broadcast, for: .seconds(1))
           let packets = heard.packets[.appSound] ?? []
-          #expect(packets.count > 40, "\(name) \(value)")
+          print("\(name) \(value): \(packets.count) packets in 1 s")
+          #expect(packets.count > 42, "\(name) \(value)")
           for (one, next) in zip(packets, packets.dropFirst()) where !next.followsGap {
             #expect((16_000_000...24_000_000).contains(next.pts - one.pts), "\(name) \(value)")
           }
@@ -360,33 +370,6 @@ extension EndToEnd {
         let tone = try Tone(of: file, track: 0, in: directory)
         #expect(abs(tone.hertz - 440) < 1 && abs(tone.decibels + 9.03) < 1, "\(tone)")
         #expect(broadcast.agentPID == agent)
-      }
-    }
-
-    @Test func `an agent that is stopped does not stop the desktop's sound`() throws {
-      try withTestDirectory { directory in
-        let desktop = try DesktopSession(in: directory, size: (1280, 720))
-        for thing in ["window=counter", "speakers"] { try desktop.show(thing) }
-        let broadcast = try Broadcast(in: directory, desktop: desktop, agent: ["--audio", "app"])
-        try broadcast.waitForSounds(["app": "on"])
-        let agent = try #require(broadcast.agentPID)
-        kill(agent, SIGSTOP)
-        defer { kill(agent, SIGCONT) }
-        let seconds = isLongRun ? 20 : 3
-        let file = directory.file("desktop.wav")
-        let recorder = try ProcessRun(
-          "pw-record",
-          ["-P", "{ stream.capture.sink=true }", "--target", "porthole_speakers", file],
-          environment: desktop.environment, in: directory)
-        // Bytes of 48 kHz stereo, 16 bits: what does not come in twice its time does not come.
-        let wanted = seconds * 192_000
-        try waitUntil("\(seconds) s of sound", within: .seconds(2 * seconds + 5)) {
-          (try? readFile(file).count).map { $0 > wanted } == true ? () : nil
-        }
-        recorder.signal(SIGINT)
-        _ = try recorder.waitForEnd()
-        let tone = try Tone(of: file, track: 0, in: directory)
-        #expect(abs(tone.hertz - 440) < 1 && abs(tone.decibels + 9.03) < 1, "\(tone)")
       }
     }
   }
