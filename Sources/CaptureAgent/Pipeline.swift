@@ -260,7 +260,10 @@ final class Pipeline {
       identity.notices.status("linked with a relay, process \(greeting.pid)")
       link.send(
         .started(.init(name: options.name, source: options.source.word, driver: driver)))
-      if !pause.reasons.isEmpty { link.send(.paused(pause.reasons)) }
+      if !pause.reasons.isEmpty {
+        Log.release()  // No picture may come for long.
+        link.send(.paused(pause.reasons))
+      }
       link.isNarrow = memory.step >= .queues
       tracks.begin()
       if links == 1 {
@@ -316,6 +319,7 @@ final class Pipeline {
     tellDesktop()
     switch pause.news() {
     case .paused(let reasons):
+      Log.release()
       Log.note(reasons.text.isEmpty ? "paused" : "paused: \(reasons.text)")
       listener.link?.send(.paused(reasons))
     case .resumed:

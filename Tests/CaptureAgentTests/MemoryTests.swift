@@ -71,6 +71,11 @@ struct MemoryTests {
     #expect(
       lines[0].contains("at most \(screens) x 3600 kB = \(screens * 3600) kB more"), "\(lines)")
     #expect(lines[1].contains("at most \(cameras) x 600 kB = \(cameras * 600) kB more"), "\(lines)")
+    let full = SourceFormat(width: 1920, height: 1080)
+    #expect(
+      try plans("--size", "1920x1080").wholeBufferLines(
+        of: full, MemoryPlans.Company(sounds: 2, camera: full)
+      )[0].contains("none of 8100 kB fits"))
     #expect(try plans("--memory-tier", "data").wholeBufferLines(of: format, company) == [])
   }
 

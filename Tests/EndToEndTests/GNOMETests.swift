@@ -4,7 +4,7 @@ import Testing
 
 extension EndToEnd {
   /// GNOME's compositor by its own screencast interface, which the portal of GNOME speaks to as well.
-  @Suite(hasMutter) struct GNOME {
+  @Suite struct GNOME {
     @Test func `mutter's pictures are broadcast, and the pointer that it describes`() throws {
       try withTestDirectory { directory in
         let desk = try MutterDesk(in: directory, size: (1280, 720), cursor: "metadata")

@@ -11,7 +11,7 @@ extension EndToEnd {
   @Suite struct Outputs {
     private static let off = "the screen is off"
 
-    @Test(hasMutter)
+    @Test
     func `BL-28: a monitor that is off pauses, and goes on when it is on again`() throws {
       try withTestDirectory { directory in
         let desk = try MutterDesk(
@@ -53,7 +53,7 @@ extension EndToEnd {
       }
     }
 
-    @Test(hasMutter)
+    @Test
     func
       `a window is shown exactly as large as it is, also when that changes, and its end is told`()
       throws
@@ -95,7 +95,7 @@ extension EndToEnd {
     }
 
     // mutter 43 goes on giving what is in its place: here another monitor of the same size.
-    @Test(hasMutter)
+    @Test
     func
       `BL-28: a monitor taken out of the desktop is paused, not mistaken for another, and comes back`()
       throws
@@ -291,10 +291,6 @@ extension EndToEnd {
     }
   }
 }
-
-/// mutter is a package of the tests.
-let hasMutter = ConditionTrait.enabled(
-  if: FileManager.default.isExecutableFile(atPath: "/usr/bin/mutter"), "mutter is not installed")
 
 extension StillPicture {
   /// Of `window.py`.

@@ -62,8 +62,8 @@ show() {
       play microphone 660 porthole_voice media.class=Stream/Output/Audio,node.autoconnect=false
       await microphone "link" link_microphone
       ;;
-    # Drawn straight into the sink's buffers, as would be without `identity`, pictures end when a viewer leaves: the
-    # source waits for a buffer, gives the next viewer all that it missed at once, and waits again.
+    # Without `identity` the source draws straight into the sink's buffers, and when a viewer leaves, pictures end: it
+    # waits for a buffer, gives the next viewer all that was missed at once, and waits again.
     camera)
       properties=media.class=Video/Source,media.role=Camera,node.name=porthole_camera
       launch camera gst-launch-1.0 -q videotestsrc is-live=true pattern=ball ! \

@@ -78,12 +78,13 @@ final class SideCamera {
   func take(_ event: SourceEvent) {
     switch event {
     case .format(let format):
+      if !hasFormat { began = MonotonicClock.now() }
+      hasFormat = true
+      // Its first frames may have come before.
       if let refusal = outlet.refusal(format) {
         track.stopSource()
         return lose(refusal)
       }
-      if !hasFormat { began = MonotonicClock.now() }
-      hasFormat = true
       outlet.changed()
     case .placed, .suspended: break  // One that stops has ended.
     case .broken(let isBroken):
@@ -119,10 +120,11 @@ final class SideCamera {
   }
 
   private func lose(_ text: String) {
-    let tookMemory = hasFormat
-    hasFormat = false
-    track.rest()
-    if tookMemory { outlet.changed() }
+    if hasFormat {
+      hasFormat = false
+      track.rest()
+      outlet.changed()
+    }
     become(.lost, text)
   }
 

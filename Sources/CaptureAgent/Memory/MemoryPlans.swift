@@ -82,8 +82,10 @@ struct MemoryPlans {
     }
     let count = (1...Stream.mostBufferCount).prefix { budget(mapping: $0).isWithinLimit }.count
     let each = (byteCount + 1023) >> 10
-    return "\(name), where its buffers can only be mapped whole: at most \(count) x \(each) kB = "
-      + "\((count * byteCount + 1023) >> 10) kB more (\(format.width)x\(format.height), \(pixel))"
+    let sum = "at most \(count) x \(each) kB = \((count * byteCount + 1023) >> 10) kB more"
+    return "\(name), where its buffers can only be mapped whole: "
+      + (count == 0 ? "none of \(each) kB fits" : sum)
+      + " (\(format.width)x\(format.height), \(pixel))"
   }
 
   private func refusal(_ budget: MemoryBudget) -> String? {

@@ -16,7 +16,7 @@ struct ControlClient {
       Command("finish [REASON]", "end the broadcast for everyone, who read the reason"),
       Command("keyframe", "send a picture that a decoder may start with"),
       Command("bitrate N", "bits a second of the picture, such as 6000000, 800k or 6M"),
-      Command("sound app|mic on|off", "send the desktop's sound or the microphone, or no more"),
+      Command("sound app|mic on|off", "switch the desktop's sound or the microphone on or off"),
       Command("setup", "print what the next start begins, where the relay has --setup"),
       Command(
         "setup NAME=VALUE ...",

@@ -138,7 +138,7 @@ final class HTTPServer {
 
   private func answer(to head: RequestHead, from visitor: Visitor) -> HTTPAnswer {
     if head.isUpgrade { return .document(.line(403, "no upgrade here: ask for /watch")) }
-    return answer?(head.request(from: visitor)) ?? .document(.late)
+    return answer?(head.request(from: visitor)) ?? .document(.line(503, "the relay is ending"))
   }
 
   private func viewerEnded(_ viewer: LiveConnection, _ end: ConsumerEnd) {

@@ -24,7 +24,7 @@ export class Listening {
     const { element } = this;
     element(`volume-${word}`).oninput = ({ target }) => {
       this.volumes.set(from, Number(target.value));
-      this.mixer.setVolume(from, Number(target.value));
+      this.mixer?.setVolume(from, Number(target.value));
     };
     element(word).onclick = () => {
       const isOn = element(word).getAttribute("aria-pressed") === "true";
