@@ -113,6 +113,8 @@ enum Agent {
       print("a camera that gives JPEGs: \((JPEGDecoder.byteCount + code) >> 10) kB more")
     }
     for line in plans.wholeBufferLines(of: options.patternFormat, company) { print(line) }
-    return budget.isWithinLimit ? .finished : .memoryLimit
+    guard !budget.isWithinLimit else { return .finished }
+    Log.note(budget.refusal)
+    return .memoryLimit
   }
 }

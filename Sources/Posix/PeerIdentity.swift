@@ -4,10 +4,10 @@ internal import Glibc
 /// exact four-tuple.
 ///
 /// /proc/net/tcp will not do: a stranger who writes and closes at once is listed there with uid 0
-/// and inode 0, which would pass for root. So only ESTABLISHED with an inode counts here.
+/// and inode 0, which would pass for root. So only a socket with an inode counts here.
 package enum PeerIdentity {
   /// The uid of the socket at the other end of `fd`; nil when there is none on this machine, when
-  /// it is closing, or when it is the very socket itself (a connect that met itself).
+  /// it is closed, or when it is the very socket itself (a connect that met itself).
   package static func uid(ofPeerOf fd: Int32) throws(PosixError) -> UInt32? {
     guard let found = try SocketRecord(ofPeerOf: fd), found.inode != 0 else { return nil }
     return found.uid

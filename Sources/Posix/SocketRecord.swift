@@ -10,25 +10,25 @@ package struct SocketRecord {
   /// Bytes that have come and that its process has not read.
   package let unreadBytes: UInt32
 
-  /// The other end of `fd`; nil when there is none on this machine, when it is closing, or when it
-  /// is the very socket itself (a connect that met itself).
+  /// The other end of `fd`, which may have said all that it will; nil when there is none on this machine,
+  /// when it is closed, or when it is the very socket itself (a connect that met itself).
   package init?(ofPeerOf fd: Int32) throws(PosixError) {
     guard let local = SocketAddress.local(of: fd), let peer = SocketAddress.peer(of: fd),
       local != peer
     else { return nil }
-    try self.init(source: peer, destination: local, state: Self.established)
+    try self.init(source: peer, destination: local, states: Self.open)
   }
 
   /// Whoever listens on `address`; nil when nobody does.
   init?(ofListenerOn address: SocketAddress) throws(PosixError) {
     let anywhere = SocketAddress(
       bytes: [UInt8](repeating: 0, count: address.bytes.count), port: 0)
-    try self.init(source: address, destination: anywhere, state: Self.listening)
+    try self.init(source: address, destination: anywhere, states: Self.listening)
   }
 
-  // TCP_ESTABLISHED and TCP_LISTEN of the kernel's tcp_states.h.
-  private static let established: UInt8 = 1
-  private static let listening: UInt8 = 10
+  // TCP_ESTABLISHED, FIN_WAIT1 and FIN_WAIT2, and TCP_LISTEN of the kernel's tcp_states.h.
+  private static let open: UInt32 = 1 << 1 | 1 << 4 | 1 << 5
+  private static let listening: UInt32 = 1 << 10
 
   private struct Request {
     var header = nlmsghdr()
@@ -36,7 +36,7 @@ package struct SocketRecord {
   }
 
   private init?(
-    source: SocketAddress, destination: SocketAddress, state: UInt8
+    source: SocketAddress, destination: SocketAddress, states: UInt32
   ) throws(PosixError) {
     let netlink = OwnedFD(
       try check(
@@ -48,7 +48,7 @@ package struct SocketRecord {
     request.header.nlmsg_flags = UInt16(NLM_F_REQUEST)
     request.query.sdiag_family = UInt8(source.isIPv6 ? AF_INET6 : AF_INET)
     request.query.sdiag_protocol = UInt8(IPPROTO_TCP)
-    request.query.idiag_states = 1 << UInt32(state)
+    request.query.idiag_states = states
     request.query.id.idiag_sport = source.port.bigEndian
     request.query.id.idiag_dport = destination.port.bigEndian
     unsafe withUnsafeMutableBytes(of: &request.query.id.idiag_src) {
@@ -62,9 +62,9 @@ package struct SocketRecord {
       unsafe send(netlink.raw, $0.baseAddress, $0.count, 0)
     }
     try check(sent, "send NETLINK_SOCK_DIAG")
-    guard let found = try Self.receive(from: netlink.raw), found.idiag_state == state else {
-      return nil
-    }
+    guard let found = try Self.receive(from: netlink.raw),
+      found.idiag_state < 32, states >> UInt32(found.idiag_state) & 1 == 1
+    else { return nil }
     uid = found.idiag_uid
     inode = found.idiag_inode
     unreadBytes = found.idiag_rqueue

@@ -109,6 +109,13 @@ package enum TCPSocket {
     return state != UInt8(TCP_ESTABLISHED)
   }
 
+  /// Bytes that have come and that nobody here has read.
+  package static func unreadBytes(of fd: Int32) -> Int {
+    var count: Int32 = 0
+    _ = unsafe ioctl(fd, UInt(FIONREAD), &count)
+    return Int(count)
+  }
+
   /// Bytes that the kernel holds for the socket: received, sent and unacknowledged, and reserved.
   package static func memory(of fd: Int32) -> Int {
     // The first words of what SO_MEMINFO tells, as linux/sock_diag.h has them.

@@ -104,9 +104,13 @@ extension EndToEnd {
         try broadcast.control("cancel")
         try waitUntil("the wait", isTrue: { broadcast.status?.text == "cancelled" })
         #expect(try children(of: broadcast.relay.pid).isEmpty)
+        // A cancelled agent that had ended already was waited for: the next one was ended in its place.
         try broadcast.control("setup", "size=320x240")
         try broadcast.control("start")
-        try broadcast.waitUntilLive()
+        let agent = try broadcast.waitUntilLive().agentPID
+        let late = ContinuousClock.now + .seconds(4)
+        try waitUntil("four seconds", isTrue: { ContinuousClock.now > late })
+        #expect(broadcast.agentPID == agent && broadcast.status?.state == "live")
       }
     }
 

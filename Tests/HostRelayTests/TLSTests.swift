@@ -43,6 +43,40 @@ import Wire
     }
   }
 
+  // libwebsockets reads nothing behind the request, and was woken by what was there for ever.
+  @Test("a viewer by TLS that leaves, or says more, while nothing is sent, is let go")
+  func leftAlone() throws {
+    try withRelay(["--tls"]) { relay, _, _ in
+      func readers() throws -> Int {
+        let status = try relay.get("/api/v1/status")
+        let now = status.matches(of: /"containers":\{"now":(\d+)/).first
+        return try #require(now.flatMap { Int($0.1) })
+      }
+      let url = "\(relay.scheme)://\(relay.http)/live.ts"
+      let leaver = try ProcessRun(
+        "curl", ["-sk", "-o", relay.directory.file("nothing"), url], name: "leaver",
+        in: relay.directory)
+      defer { leaver.end() }
+      try waitUntil("a reader", isTrue: { try readers() == 1 })
+      leaver.end()
+      try waitUntil("the end of it", isTrue: { try readers() == 0 })
+      let script = """
+        import ssl, socket
+        s = ssl._create_unverified_context().wrap_socket(
+            socket.create_connection(("127.0.0.1", \(relay.http.port))))
+        s.sendall(b"GET /live.ts HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\n\\r\\n")
+        s.recv(4096)
+        s.sendall(bytes(100000))
+        while s.recv(4096): pass
+        """
+      let talker = try ProcessRun(
+        "/usr/bin/python3", ["-c", script], name: "talker", in: relay.directory)
+      defer { talker.end() }
+      _ = try talker.waitForEnd(within: .seconds(10))
+      try waitUntil("its end", isTrue: { try readers() == 0 })
+    }
+  }
+
   @Test("page, status, control and both streams come by TLS, and curl trusts the certificate")
   func everything() throws {
     try withRelay(["--tls"]) { relay, agent, _ in

@@ -20,11 +20,12 @@ import Testing
 
   /// A process that connects to `port`, writes a byte, and then ends or stays, perhaps as `nobody`.
   static func peer(
-    of port: UInt16, stays: Bool, isNobody: Bool = false, in directory: TestDirectory
+    of port: UInt16, stays: Bool, saysAll: Bool = false, isNobody: Bool = false,
+    in directory: TestDirectory
   ) throws -> ProcessRun {
     let script =
       "import socket, time; s = socket.create_connection(('127.0.0.1', \(port))); s.send(b'x'); "
-      + (stays ? "time.sleep(60)" : "s.close()")
+      + (saysAll ? "s.shutdown(socket.SHUT_WR); " : "") + (stays ? "time.sleep(60)" : "s.close()")
     let python = ["/usr/bin/python3", "-c", script]
     return isNobody
       ? try ProcessRun("setpriv", ["--reuid=65534", "--clear-groups"] + python, in: directory)
@@ -41,6 +42,19 @@ import Testing
       let connection = try Self.accept(on: listener)
       #expect(try PeerIdentity.uid(ofPeerOf: connection.raw) == getuid())
       #expect(try PeerIdentity.isSameUser(peerOf: connection.raw))
+    }
+  }
+
+  @Test("a peer that has said all that it will and waits for the answer is known as well")
+  func halfClosed() throws {
+    try withTestDirectory { directory in
+      let listener = try Self.listener()
+      let address = try #require(SocketAddress.local(of: listener.raw))
+      let peer = try Self.peer(of: address.port, stays: true, saysAll: true, in: directory)
+      defer { peer.end() }
+      let connection = try Self.accept(on: listener)
+      try waitUntil("its end", isTrue: { TCPSocket.hasPeerEnded(connection.raw) })
+      #expect(try PeerIdentity.uid(ofPeerOf: connection.raw) == getuid())
     }
   }
 

@@ -49,7 +49,8 @@ final class AgentProcess {
   /// Sees to it that an agent that was told to finish does, and one that could not be told: by SIGTERM, in
   /// the end by SIGKILL.
   func expectEnd(isTold: Bool) {
-    if !isTold { child?.send(SIGTERM) }
+    guard let child else { return }
+    if !isTold { child.send(SIGTERM) }
     patience.start(after: Self.finishTime) { [weak self] in
       guard let self else { return }
       self.signal(SIGTERM)

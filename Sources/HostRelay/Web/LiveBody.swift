@@ -1,4 +1,5 @@
 import CWebSockets
+import Posix
 
 /// A stream as the body without end of an answer by libwebsockets: what `LiveConnection` is where no
 /// TLS is spoken.
@@ -20,9 +21,18 @@ import CWebSockets
   }
 
   func tick(now: Moment) {
-    guard pump.isStuck(now: now) else { return }
+    // lws reads nothing behind the request, and not the end: it would be woken by either for ever.
+    let socket = unsafe lws_get_socket_fd(wsi)
+    if TCPSocket.hasPeerEnded(socket) || TCPSocket.unreadBytes(of: socket) > 0 {
+      close(.left)
+    } else if pump.isStuck(now: now) {
+      close(.slow("took nothing for 2 s"))
+    }
+  }
+
+  private func close(_ reason: ConsumerEnd) {
     unsafe lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_ASYNC)
-    end(.slow("took nothing for 2 s"))
+    end(reason)
     pump.stop()
   }
 
