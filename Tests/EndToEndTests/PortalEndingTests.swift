@@ -52,7 +52,7 @@ extension EndToEnd {
         try desk.answer("answer none", "node red")
         let broadcast = try Broadcast(in: directory, scripted: desk)
         try waitForText("the ScreenCast portal gave no stream", of: broadcast)
-        #expect(broadcast.status?.lastDeath.contains("(exit 69)") == true)
+        try waitForDeath("(exit 69)", of: broadcast)
         try desk.answer("answer accept", "node red")
         try broadcast.waitUntilLive()
         screen.end()
@@ -152,7 +152,7 @@ extension EndToEnd {
         try waitForText(
           "the desktop's portal has no virtual monitors to share, only monitors, windows", of: wrong
         )
-        #expect(wrong.status?.lastDeath.contains("(exit 69)") == true)
+        try waitForDeath("(exit 69)", of: wrong)
         wrong.end()
         other.end()
       }
@@ -166,7 +166,7 @@ extension EndToEnd {
         try waitUntil("the question") { desk.starts.isEmpty ? nil : () }
         desk.backend.signal(SIGKILL)
         try waitForText("portal backend", of: broadcast)
-        #expect(broadcast.status?.lastDeath.contains("(exit 69)") == true)
+        try waitForDeath("(exit 69)", of: broadcast)
       }
     }
 
@@ -292,6 +292,13 @@ extension EndToEnd {
     }
 
     /// Waits until the status, which the page shows as it is, has these words.
+    /// An agent says why it ends before it does.
+    private func waitForDeath(_ words: String, of broadcast: Broadcast) throws {
+      try waitUntil("a death with \(words)") {
+        broadcast.status?.lastDeath.contains(words) == true ? () : nil
+      }
+    }
+
     private func waitForText(_ words: String, of broadcast: Broadcast) throws {
       try waitUntil("\(words) in the status") {
         (broadcast.status?.json["text"] as? String)?.contains(words) == true ? () : nil

@@ -90,7 +90,7 @@ extension EndToEnd {
           $0.picture = { _ in .init(rows: 0) }
         }
         let status = try waitUntil("the agent's end", within: .seconds(10)) {
-          broadcast.status.flatMap { $0.agentPID == agent ? nil : $0 }
+          broadcast.status.flatMap { $0.agentPID == agent || $0.lastDeath.isEmpty ? nil : $0 }
         }
         #expect(status.lastDeath.contains("the memory plan does not fit"), "\(status.lastDeath)")
         screen.change {
