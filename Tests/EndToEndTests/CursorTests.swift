@@ -79,8 +79,8 @@ extension EndToEnd {
         try waitUntil("two seconds of pictures", isTrue: { screen.count > drawn + 120 })
         screen.change { $0.rate = 0 }
         screen.tell(ToldCursor(x: 1100, y: 600), alone: true)
-        // PipeWire may pass over the first, which comes close behind others.
-        for _ in 0..<2 { _ = try screen.drawOnce() }
+        // PipeWire may pass over the first ones, which come close behind others.
+        for _ in 0..<6 { _ = try screen.drawOnce() }
         let line = stride(from: 100, to: 1000, by: 12).map { ($0, 420, Self.ground) }
         try broadcast.expect(
           line + [(1112, 612, Self.red), (1060, 612, Self.ground)], (1280, 720), directory)
@@ -133,7 +133,7 @@ extension EndToEnd {
         screen.tell(
           ToldCursor(x: 400, y: 300, bitmap: .init(side: 48, color: 0xff00_0000 | Self.red)))
         // On a busy machine PipeWire may pass over one that comes so close behind others.
-        for _ in 0..<2 { _ = try screen.drawOnce() }
+        for _ in 0..<6 { _ = try screen.drawOnce() }
         try broadcast.expect(
           [(412, 312, Self.red), (456, 312, Self.ground)], (1280, 720), directory)
       }
